@@ -1,4 +1,5 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
+import type { Clock } from "../protocol/async/clock.js";
 import type {
   CallAddress,
   CallOrigin,
@@ -186,6 +187,8 @@ export interface Service {
   readonly rates?: ((head: CallHead) => LimitedCall) | undefined;
   /** Whether operations read replies of other agents into memory and book them for their calls. Default: false. */
   readonly booksAnswers?: boolean | undefined;
+  /** Measures the time limits of calls, and the silence on streams. Default: the machine's clock. */
+  readonly clock?: Clock | undefined;
   /** Logs and measures calls. Absent when nothing does. */
   readonly observer?: CallObserver | undefined;
 }

@@ -10,9 +10,9 @@ import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/conn
 import { compressionGzip } from "@connectrpc/connect-node";
 import type { GrpcAdapter } from "../../version/codec.js";
 import { decodeOptions, groupByPath, type RpcMethod, type ServedPath } from "../grpc/method.js";
-import { BookedPieces, bookReply } from "../http/booked-body.js";
 import { type HttpEndpoint, type HttpReply, type HttpRequest, plainReply } from "../http/http.js";
 import { mediaTypeOf, toPrintable } from "../http/media-type.js";
+import { AccountedBody, accountReply } from "../http/reply-writer.js";
 import type { BindingLimits, Service } from "../service.js";
 import { ConnectCall } from "./call.js";
 import { type BodyForm, bodyFormOf } from "./request-body.js";
@@ -73,7 +73,7 @@ function serve(path: ServedPath, service: Service): (request: HttpRequest) => Pr
     if (call.reached && method.operation.streams) return streamReply(response, call);
     // connect-es reports an undecodable body as an internal error. `handle()` again reports it as the caller's fault.
     const blamesUs = response.status === 500 || response.status === 200;
-    return bookWhole(call, await readWhole(call.misread && blamesUs ? await handle() : response));
+    return accountWhole(call, await readWhole(call.misread && blamesUs ? await handle() : response));
   };
 }
 
@@ -141,15 +141,15 @@ function streamReply({ status, header, body }: UniversalServerResponse, call: Co
   return {
     status,
     headers: { ...Object.fromEntries(header ?? []), "cache-control": "no-store, no-transform" },
-    body: body === undefined ? undefined : new BookedPieces(body, call),
+    body: body === undefined ? undefined : new AccountedBody(body, call),
   };
 }
 
 /** A reply that ends its call: at once, or when it is large and was taken. */
-function bookWhole(call: ConnectCall, reply: HttpReply & { readonly body: Uint8Array }): HttpReply {
+function accountWhole(call: ConnectCall, reply: HttpReply & { readonly body: Uint8Array }): HttpReply {
   let result: HttpReply = reply;
   try {
-    result = bookReply(call, reply);
+    result = accountReply(call, reply);
   } finally {
     if (result === reply) call.end();
   }

@@ -4,9 +4,8 @@ import { compressionGzip } from "@connectrpc/connect-node";
 import { assertFewFields } from "../../protocol/codec/binary/field-count.js";
 import { JsonValueCounter } from "../../protocol/codec/value-count.js";
 import { A2AError } from "../../protocol/errors.js";
-import { bodyTooLarge } from "../http/body-error.js";
-import { isGzip } from "../http/gunzip.js";
 import type { HttpRequest } from "../http/http.js";
+import { bodyTooLarge, isGzip } from "../http/request-body.js";
 import type { BindingLimits } from "../service.js";
 import { encodeEnvelope } from "./envelope.js";
 

@@ -6,11 +6,10 @@ import { A2AError } from "../../protocol/errors.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import { formatExtensions } from "../../protocol/service-parameters.js";
 import type { WireEvent } from "../../version/codec.js";
-import { BodyWatch } from "../body-watch.js";
+import { BodyWatch, requestTooLarge } from "../http/request-body.js";
 import type { CallTimes } from "../listen/connection.js";
 import { certificateFrom } from "../peer-certificate.js";
 import { requestIdParameter } from "../request-id.js";
-import { requestTooLarge } from "../request-too-large.js";
 import { oneStep, ServerCall } from "../server-call.js";
 import type { AddressedService } from "../service.js";
 import { errorToStatus } from "./errors.js";
@@ -117,7 +116,7 @@ export class GrpcCall implements TakenCallListener {
     const { times } = this.#options;
     this.#method = this.#methodFor(call);
     call.admit();
-    this.#watch = new BodyWatch(times, (error) => this.#fail(error));
+    this.#watch = new BodyWatch(times, (error) => this.#fail(error), call.service.clock);
     this.#call.startRead();
   }
 

@@ -2,21 +2,20 @@ import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { A2AError } from "../../protocol/errors.js";
 import type { HttpJsonAdapter } from "../../version/codec.js";
 import { adaptersFor, versionsOf } from "../../version/detect.js";
-import { bookReply, encodeReply } from "../http/booked-body.js";
 import {
   callUnary,
   errorHeaders,
   headOf,
   parseJson,
-  readJsonBody,
   replyHeaders,
   replyTexts,
   type StreamForm,
   streamReply,
 } from "../http/call.js";
-import { formatEvent } from "../http/event-stream.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
 import { assertJson, errorTypeOf, replyTypeOf } from "../http/media-type.js";
+import { accountReply, encodeReply, formatEvent } from "../http/reply-writer.js";
+import { readJsonBody } from "../http/request-body.js";
 import { handlerFor, ServerCall } from "../server-call.js";
 import type { Service } from "../service.js";
 import { readBodyRequest, readQueryRequest } from "./request.js";
@@ -83,7 +82,7 @@ async function answer(end: HttpJsonEnd, request: HttpRequest): Promise<HttpReply
     const head = jsonHead(200, { ...errorContext, type: replyTypeOf(request, adapter.mediaType) });
     const reply = call.isLarge(response)
       ? await encodeReply(call, head, { reply: response, texts: replyTexts(codec, response, message) })
-      : bookReply(call, { ...head, body: JSON.stringify(codec.writeReply(response, message)) });
+      : accountReply(call, { ...head, body: JSON.stringify(codec.writeReply(response, message)) });
     endsWithReply = typeof reply.body !== "string";
     return reply;
   } catch (error) {

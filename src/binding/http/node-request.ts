@@ -5,7 +5,7 @@ import type { CallTimes } from "../listen/connection.js";
 import { isSingleHeader, joinLines, linesIn } from "../one-credential.js";
 import { certificateOf } from "../peer-certificate.js";
 import type { HttpRequest } from "./http.js";
-import { type NodeIncoming, type ParsedBody, parsedBodyOf, readNodeBody } from "./node-body.js";
+import { type NodeIncoming, type ParsedBody, parsedBodyOf, readNodeBody } from "./request-body.js";
 
 export type NodeResponse = ServerResponse | Http2ServerResponse;
 

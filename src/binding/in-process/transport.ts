@@ -19,7 +19,7 @@ import {
 import { defaultValidationLimits, type ValidationLimits } from "../../protocol/validation-limits.js";
 import { versionTable } from "../../version/versions.js";
 import { CallDeadline, toDeadline } from "../deadline.js";
-import { requestTooLarge } from "../request-too-large.js";
+import { requestTooLarge } from "../http/request-body.js";
 import { ServerCall } from "../server-call.js";
 import type { BindingLimits, Service } from "../service.js";
 import { cancelable, createTransport, type Transport } from "../transport.js";

@@ -3,20 +3,19 @@ import { A2AError, changeError, errorForPeer } from "../../protocol/errors.js";
 import type { Operation } from "../../protocol/operations.js";
 import type { JsonRpcAdapter } from "../../version/codec.js";
 import { adaptersFor, versionsOf } from "../../version/detect.js";
-import { bookReply, encodeReply } from "../http/booked-body.js";
 import {
   callUnary,
   errorHeaders,
   headOf,
-  readJsonBody,
   replyHeaders,
   replyTexts,
   type StreamForm,
   streamReply,
 } from "../http/call.js";
-import { eventStreamHeaders, formatEvent } from "../http/event-stream.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
 import { assertJson, jsonMediaType, wantsEventStream } from "../http/media-type.js";
+import { accountReply, encodeReply, eventStreamHeaders, formatEvent } from "../http/reply-writer.js";
+import { readJsonBody } from "../http/request-body.js";
 import { handlerFor, ServerCall } from "../server-call.js";
 import type { Service } from "../service.js";
 import { assertWhole, noId, type RpcRequest, readRpcRequest } from "./envelope.js";
@@ -120,7 +119,7 @@ async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
           reply: response,
           texts: resultTexts(rpcRequest.id, replyTexts(codec, response, message)),
         })
-      : bookReply(call, { ...head, body: resultText(rpcRequest.id, codec.writeReply(response, message)) });
+      : accountReply(call, { ...head, body: resultText(rpcRequest.id, codec.writeReply(response, message)) });
     endsWithReply = typeof reply.body !== "string";
     return reply;
   } catch (error) {

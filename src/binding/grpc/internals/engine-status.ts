@@ -1,6 +1,6 @@
 import { type ServerInterceptingCallInterface, status } from "@grpc/grpc-js";
 import { A2AError, type ErrorCode } from "../../../protocol/errors.js";
-import { requestTooLarge } from "../../request-too-large.js";
+import { requestTooLarge } from "../../http/request-body.js";
 import { errorToStatus } from "../errors.js";
 
 type Status = Parameters<ServerInterceptingCallInterface["sendStatus"]>[0];

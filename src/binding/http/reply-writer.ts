@@ -1,15 +1,225 @@
-import { timerMs } from "../../protocol/async/clock.js";
+import type { Message as AnyMessage } from "@bufbuild/protobuf";
+import { type Clock, callerClock } from "../../protocol/async/clock.js";
 import { leaveStream, over, type Step } from "../../protocol/async/steps.js";
+import { systemClock } from "../../protocol/async/system-clock.js";
 import { slicesOf } from "../../protocol/codec/text-slices.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import type { StreamWriter, WireEvent } from "../../version/codec.js";
+import { repeat } from "../repeat.js";
 import { type ServerCall, smallReplyBytes } from "../server-call.js";
-import type { BookingCall } from "./booked-body.js";
+import type { HttpReply } from "./http.js";
 import { eventStreamType } from "./media-type.js";
 
-// Writes server-sent events. An `EventStream` reads its subscription only while the socket accepts data, so it buffers
-// at most one piece of text and one event. A large event is encoded as large work, and handed over in slices: a socket
-// copies what it is given, and streams share the text of an event.
+// Writes replies and events, and accounts for them until their peer has taken them.
+//
+// A reply is one text or one array of bytes when it is small (`accountReply`), and pieces when it is large
+// (`encodeReply`, `AccountedBody`) or a stream of server-sent events (`EventStream`). `HttpReply.body` is all that the
+// two ends see of it: Node's pushes the pieces into a socket (`node-reply.ts`), Fetch's lets its reader pull them
+// (`fetch-handler.ts`). Both ask for a piece only once the peer has taken the one before, so `next()` is also the
+// acknowledgement, and nothing is read ahead of a slow peer.
+//
+// Invariant: whatever is larger than `smallReplyBytes` is booked on the call from before it is encoded until the peer
+// has taken it, and the call ends exactly once: after its last piece was taken, when the peer leaves, or when the reply
+// fails. `Account` keeps that for both kinds of pieces.
+
+/** A call whose reply is accounted until its peer has taken it. */
+export interface AccountedCall {
+  /** Books bytes. Throws `unavailable` or `resourceExhausted`. */
+  hold(bytes: number): void;
+  /** A piece of the reply is ready for the socket. */
+  countReply(piece: string | Uint8Array): void;
+  /** Releases bytes that were booked. */
+  release(bytes: number): void;
+  /** The reply was taken, or the peer left. */
+  end(): void;
+}
+
+/**
+ * The bytes of one reply that are booked on its call: those of what waits for the socket, and those of the piece that
+ * the socket has.
+ */
+class Account {
+  readonly #call: AccountedCall;
+  #waitingBytes = 0;
+  #handedBytes = 0;
+  /** `closed`: nothing more will wait, and the call ends once the rest is taken. */
+  #phase: "open" | "closed" | "ended" = "open";
+
+  constructor(call: AccountedCall) {
+    this.#call = call;
+  }
+
+  /** Bytes that are booked already, and wait from now on. */
+  add(bytes: number): void {
+    this.#waitingBytes += bytes;
+  }
+
+  /** Raises or lowers what is booked for what waits. Throws as `hold` does, and then changes nothing. */
+  book(bytes: number): void {
+    const more = bytes - this.#waitingBytes;
+    if (more < 0) this.#call.release(-more);
+    else this.#call.hold(more);
+    this.#waitingBytes = bytes;
+  }
+
+  /** The socket gets all that waits. */
+  handOver(): void {
+    this.#handedBytes = this.#waitingBytes;
+    this.#waitingBytes = 0;
+  }
+
+  /** The socket has taken what it had. */
+  releaseTaken(): void {
+    if (this.#handedBytes > 0) this.#call.release(this.#handedBytes);
+    this.#handedBytes = 0;
+    if (this.#phase === "closed") this.close();
+  }
+
+  /** Ends the call once nothing booked is left. */
+  close(): void {
+    if (this.#phase === "ended") return;
+    this.#phase = "closed";
+    if (this.#waitingBytes + this.#handedBytes === 0) this.end();
+  }
+
+  /** Ends the call, which releases what is still booked. */
+  end(): void {
+    if (this.#phase === "ended") return;
+    this.#phase = "ended";
+    this.#call.end();
+  }
+
+  /** Leaves the end of the call to another answer. */
+  cancel(): void {
+    this.#phase = "ended";
+  }
+}
+
+/** The pieces of a reply. The large ones are booked until the socket has taken them, and the call ends after the last. */
+export class AccountedBody implements AsyncIterableIterator<Uint8Array> {
+  readonly #pieces: AsyncIterator<Uint8Array>;
+  readonly #call: AccountedCall;
+  readonly #account: Account;
+  readonly #isBookedAhead: boolean;
+
+  /** `isBookedAhead`: the pieces are booked already, until all of them are taken. */
+  constructor(pieces: AsyncIterable<Uint8Array>, call: AccountedCall, isBookedAhead = false) {
+    this.#pieces = pieces[Symbol.asyncIterator]();
+    this.#call = call;
+    this.#account = new Account(call);
+    this.#isBookedAhead = isBookedAhead;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<Uint8Array>> {
+    this.#account.releaseTaken();
+    try {
+      const piece = await this.#pieces.next();
+      if (piece.done === true) this.#account.end();
+      else {
+        if (!this.#isBookedAhead && piece.value.length > smallReplyBytes) {
+          this.#account.book(piece.value.length);
+          this.#account.handOver();
+        }
+        this.#call.countReply(piece.value);
+      }
+      return piece;
+    } catch (error) {
+      await this.return();
+      throw error;
+    }
+  }
+
+  async return(): Promise<IteratorResult<Uint8Array>> {
+    this.#account.end();
+    await this.#pieces.return?.();
+    return over;
+  }
+}
+
+const encoder = new TextEncoder();
+
+/** A reply without its body. */
+type ReplyHead = Omit<HttpReply, "body">;
+
+/**
+ * Books a large reply until its peer has taken it; then the call ends. Returns a small reply unchanged. Throws
+ * `unavailable` or `resourceExhausted` when there is no room.
+ */
+export function accountReply(
+  call: AccountedCall,
+  reply: ReplyHead & { readonly body: string | Uint8Array },
+): HttpReply {
+  const { body } = reply;
+  if (body.length <= smallReplyBytes) {
+    call.countReply(body);
+    return reply;
+  }
+  const bytes = typeof body === "string" ? encoder.encode(body) : body;
+  call.hold(bytes.length);
+  return accountPieces(call, reply, [bytes]);
+}
+
+/**
+ * Encodes a large reply as large work, a piece at a time, and books it until its peer has taken it; then the call ends.
+ * Rejects with `unavailable` or `resourceExhausted` when there is no room for it.
+ */
+export async function encodeReply(call: WorkingCall, head: ReplyHead, source: LargeReply): Promise<HttpReply> {
+  return accountPieces(call, head, await call.work(encodeTexts(call, source)));
+}
+
+interface WorkingCall extends AccountedCall, Pick<ServerCall, "reserve" | "work"> {}
+
+interface LargeReply {
+  readonly reply: AnyMessage;
+  /** Its text, in pieces that are made when they are asked for. */
+  readonly texts: Iterable<string>;
+}
+
+/** Encodes texts in pieces of at least `smallReplyBytes`. Books an estimate first, then corrects it. */
+function* encodeTexts(call: WorkingCall, { reply, texts }: LargeReply): Generator<undefined, Uint8Array[]> {
+  let reserved = call.reserve(reply);
+  yield;
+  const pieces: Uint8Array[] = [];
+  let text = "";
+  const encode = (): void => {
+    const bytes = encoder.encode(text);
+    reserved -= bytes.length;
+    if (reserved < 0) {
+      call.hold(-reserved);
+      reserved = 0;
+    }
+    pieces.push(bytes);
+    text = "";
+  };
+  for (const each of texts) {
+    text += each;
+    if (text.length < smallReplyBytes) continue;
+    encode();
+    yield;
+  }
+  if (text !== "") encode();
+  call.release(reserved);
+  return pieces;
+}
+
+function accountPieces(call: AccountedCall, { status, headers }: ReplyHead, pieces: Uint8Array[]): HttpReply {
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  const body = new AccountedBody(takeEach(pieces), call, true);
+  return { status, headers: { ...headers, "Content-Length": String(length) }, body };
+}
+
+/** Yields each piece and drops it, so that its memory can be freed. */
+async function* takeEach(pieces: Uint8Array[]): AsyncGenerator<Uint8Array> {
+  for (let piece = pieces.shift(); piece !== undefined; piece = pieces.shift()) yield piece;
+}
+
+// Server-sent events. An `EventStream` reads its subscription only while the socket accepts data, so it buffers at most
+// one piece of text and one event. A large event is encoded as large work, and handed over in slices: a socket copies
+// what it is given, and streams share the text of an event.
 
 export const eventStreamHeaders: Readonly<Record<string, string>> = {
   "Content-Type": eventStreamType,
@@ -56,8 +266,8 @@ export interface EventStreamForm {
 }
 
 /** The call that a stream answers. `end` is called once when the stream has ended and its text was taken. */
-export interface EventStreamCall extends BookingCall, Pick<ServerCall, "isLarge" | "reserve" | "work"> {
-  readonly service: { readonly limits: { readonly keepAliveMs: number } };
+export interface EventStreamCall extends AccountedCall, Pick<ServerCall, "isLarge" | "reserve" | "work"> {
+  readonly service: { readonly limits: { readonly keepAliveMs: number }; readonly clock?: Clock | undefined };
 }
 
 type Piece = Step<string>;
@@ -74,32 +284,30 @@ export class EventStream implements AsyncIterableIterator<string> {
   readonly #items: AsyncIterator<StreamItem>;
   readonly #form: EventStreamForm;
   readonly #call: EventStreamCall;
-  readonly #ticker: ReturnType<typeof setInterval>;
+  readonly #account: Account;
+  readonly #stopTicking: () => void;
   #openResolvers: { resolve(): void; reject(reason: unknown): void } | undefined;
-  #openTimer: ReturnType<typeof setTimeout> | undefined;
+  #cancelOpening: () => void;
   #taker: ((piece: Piece) => void) | undefined;
   #text = "";
   /** The rest of a large event, which comes before the text. */
   #slices: string[] = [];
-  /** Booked units of the text and the slices, and of what the socket has not taken yet. */
-  #bookedText = 0;
-  #bookedPiece = 0;
   #source: "idle" | "reading" = "idle";
   #plan: "none" | "handOver" = "none";
   #phase: "live" | "over" = "live";
   #quietTicks = 0;
-  #ended = false;
 
   constructor(items: AsyncIterable<StreamItem>, form: EventStreamForm, call: EventStreamCall) {
-    const { keepAliveMs } = call.service.limits;
+    const { limits, clock = systemClock } = call.service;
     this.#items = items[Symbol.asyncIterator]();
     this.#form = form;
     this.#call = call;
-    this.#ticker = setInterval(() => this.#tick(), timerMs(keepAliveMs / 2));
+    this.#account = new Account(call);
+    this.#stopTicking = repeat(clock, limits.keepAliveMs / 2, () => this.#tick());
     this.opened = new Promise((resolve, reject) => {
       this.#openResolvers = { resolve, reject };
     });
-    this.#openTimer = setTimeout(() => this.#openQuiet(), Math.min(openWaitMs, keepAliveMs));
+    this.#cancelOpening = clock.after(Math.min(openWaitMs, limits.keepAliveMs), () => this.#openQuiet());
     this.#read();
   }
 
@@ -108,7 +316,7 @@ export class EventStream implements AsyncIterableIterator<string> {
   }
 
   next(): Promise<Piece> {
-    this.#releaseTaken();
+    this.#account.releaseTaken();
     if (this.#isReady) return Promise.resolve(this.#take());
     if (this.#phase === "over") return Promise.resolve(over);
     return new Promise((resolve) => {
@@ -120,8 +328,7 @@ export class EventStream implements AsyncIterableIterator<string> {
   return(): Promise<Piece> {
     this.#text = "";
     this.#slices = [];
-    this.#bookedText = 0;
-    this.#releaseTaken();
+    this.#account.end();
     if (this.#phase === "live") {
       this.#finish();
       // Not awaited: a blocked iterator returns only when its own wait ends.
@@ -168,7 +375,7 @@ export class EventStream implements AsyncIterableIterator<string> {
   /** Encodes a large event in steps. Books an estimate first, then corrects it. */
   *#encode(item: StreamItem): Generator<undefined, void> {
     const { writer, before, after } = this.#form;
-    this.#bookedText += this.#call.reserve(item.response);
+    this.#account.add(this.#call.reserve(item.response));
     const slices: string[] = [];
     let text = this.#text;
     let encoded = 0;
@@ -248,7 +455,7 @@ export class EventStream implements AsyncIterableIterator<string> {
     const opening = this.#endOpening();
     if (opening !== undefined) {
       // The call is answered in another way, and ends with that.
-      this.#ended = true;
+      this.#account.cancel();
       this.#finish();
       opening.reject(error);
       return;
@@ -258,25 +465,15 @@ export class EventStream implements AsyncIterableIterator<string> {
     this.#handOver();
   };
 
-  /** Raises or lowers what is booked to `length`. Drops the text when there is no room. */
+  /** Books this much text. Drops it when there is no room. */
   #book(length: number): void {
-    const more = length - this.#bookedText;
     try {
-      if (more < 0) this.#call.release(-more);
-      else this.#call.hold(more);
+      this.#account.book(length);
     } catch (error) {
       this.#text = "";
-      this.#releaseTaken();
+      this.#account.releaseTaken();
       throw error;
     }
-    this.#bookedText = length;
-  }
-
-  /** Releases what the socket has taken. */
-  #releaseTaken(): void {
-    if (this.#bookedPiece > 0) this.#call.release(this.#bookedPiece);
-    this.#bookedPiece = 0;
-    this.#endCall();
   }
 
   #take(): Piece {
@@ -284,10 +481,7 @@ export class EventStream implements AsyncIterableIterator<string> {
     const value = slice ?? this.#text;
     if (slice === undefined) this.#text = "";
     // The slices of an event are booked until the last one is taken.
-    if (this.#slices.length === 0) {
-      this.#bookedPiece = this.#bookedText;
-      this.#bookedText = 0;
-    }
+    if (this.#slices.length === 0) this.#account.handOver();
     this.#quietTicks = 0;
     return { done: false, value };
   }
@@ -300,15 +494,8 @@ export class EventStream implements AsyncIterableIterator<string> {
 
   #finish(): void {
     this.#phase = "over";
-    clearInterval(this.#ticker);
-    this.#endCall();
-  }
-
-  /** Ends the call once: when the stream is over, and nothing booked waits for the socket. */
-  #endCall(): void {
-    if (this.#phase === "live" || this.#ended || this.#bookedText + this.#bookedPiece > 0) return;
-    this.#ended = true;
-    this.#call.end();
+    this.#stopTicking();
+    this.#account.close();
   }
 
   /** Ends the opening phase. Returns the resolvers of `opened` once, then `undefined`. */
@@ -316,8 +503,7 @@ export class EventStream implements AsyncIterableIterator<string> {
     const resolvers = this.#openResolvers;
     if (resolvers === undefined) return undefined;
     this.#openResolvers = undefined;
-    clearTimeout(this.#openTimer);
-    this.#openTimer = undefined;
+    this.#cancelOpening();
     return resolvers;
   }
 
@@ -336,10 +522,10 @@ export class EventStream implements AsyncIterableIterator<string> {
 }
 
 const inNextTurn: (task: () => void) => void =
-  typeof setImmediate === "function" ? (task) => void setImmediate(task) : (task) => void setTimeout(task, 0);
+  typeof setImmediate === "function" ? (task) => void setImmediate(task) : (task) => void callerClock.after(0, task);
 
-/** Runs `run` once the microtask queue is empty. By then everything ready in this event-loop turn has arrived. */
+/** Runs `task` once the microtask queue is empty. By then everything ready in this event-loop turn has arrived. */
 const afterMicrotasks: (task: () => void) => void =
   typeof process === "object" && typeof process.nextTick === "function"
     ? (task) => process.nextTick(task)
-    : (task) => void setTimeout(task, 0);
+    : (task) => void callerClock.after(0, task);
