@@ -1,15 +1,15 @@
 import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
-import type { HandlerContext } from "@connectrpc/connect";
+import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { JsonValueCounter } from "../../protocol/codec/value-count.js";
-import { A2AError, invalidParams } from "../../protocol/errors.js";
+import { A2AError, errorTable, invalidParams } from "../../protocol/errors.js";
 import { formatExtensions } from "../../protocol/service-parameters.js";
+import { detailsOf } from "../grpc/details.js";
 import { methodFor, type RpcMethod, type ServedPath } from "../grpc/method.js";
-import { headOf } from "../http/call.js";
+import { errorHeaders, headOf } from "../http/call.js";
 import type { HttpRequest } from "../http/http.js";
 import { requestIdHeader } from "../request-id.js";
 import { ServerCall } from "../server-call.js";
 import { endOfTurn, type Service } from "../service.js";
-import { errorToConnect } from "./errors.js";
 import { type BodyForm, measureBody } from "./request-body.js";
 
 export interface ConnectCallOptions {
@@ -181,3 +181,17 @@ function* turnFor(call: ServerCall, reply: AnyMessage): Generator<unknown, void>
 function unreadableRequest({ descriptor }: RpcMethod): A2AError {
   return new A2AError("parseError", `the request cannot be read as ${descriptor.input.typeName}`);
 }
+
+/** Encodes an error for Connect and gRPC-Web, with gRPC's code and the same typed details. */
+function errorToConnect(error: A2AError): ConnectError {
+  const message = error.message.toWellFormed();
+  return new ConnectError(message, codeOf(error), errorHeaders(error), [...detailsOf(error)]);
+}
+
+/** Connect's codes have the same numbers as gRPC's. */
+function codeOf(error: A2AError): Code {
+  const { grpc } = errorTable[error.code];
+  return codes.find((code) => code === grpc) ?? Code.Unknown;
+}
+
+const codes = Object.values(Code).filter((code) => typeof code === "number");

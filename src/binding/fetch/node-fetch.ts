@@ -4,10 +4,9 @@ import { ConnectionError } from "../../protocol/errors.js";
 import type { Fetch, FetchInit, HttpAnswer } from "../../protocol/fetch.js";
 import { loadPackage } from "../../protocol/load-package.js";
 import { type AddressPolicy, allowedAddresses, ForbiddenAddressError, type Lookup } from "./address-policy.js";
-import { answerCounter } from "./answer-counter.js";
 import type { ClientTls } from "./client-tls.js";
 import { fetchFailure } from "./failure.js";
-import { NodeAnswer } from "./node-answer.js";
+import { answerCounter, NodeAnswer } from "./node-answer.js";
 import { followRedirects, type Hop, refuseRedirect } from "./redirects.js";
 
 export interface NodeFetchOptions {

@@ -13,8 +13,7 @@ import { requestIdParameter } from "../request-id.js";
 import { oneStep, ServerCall } from "../server-call.js";
 import type { AddressedService } from "../service.js";
 import { errorToStatus } from "./errors.js";
-import { setHttpStatus } from "./internals/http-status.js";
-import type { RawCall, TakenCallListener } from "./internals/taken-call.js";
+import { type RawCall, setHttpStatus, type TakenCallListener } from "./internals/taken-call.js";
 import { addressOf, asBuffer, decodeMessage, headersOf, methodFor, type RpcMethod } from "./method.js";
 import { type GrpcTarget, type NamedAgent, putName, takeName } from "./target.js";
 

@@ -1,5 +1,6 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { type ChannelInterface, Metadata, type StatusObject } from "@grpc/grpc-js";
+import { timerMs } from "../../protocol/async/clock.js";
 import { readBinary } from "../../protocol/codec/binary/reader.js";
 import { writeBuffer } from "../../protocol/codec/binary/writer.js";
 import { maxReplyValues, tooManyReplyValues } from "../../protocol/codec/reply-values.js";
@@ -12,12 +13,10 @@ import type { AddressPolicy, Lookup } from "../fetch/address-policy.js";
 import type { ClientTls } from "../fetch/client-tls.js";
 import { connectTimeoutDefaultMs } from "../fetch/node-fetch.js";
 import { createTransport, missingOperation } from "../transport.js";
-import { credentialsOf } from "./address.js";
 import { CallItems } from "./call-items.js";
-import { ChannelManager } from "./channel-manager.js";
+import { ChannelManager, credentialsOf } from "./channel-manager.js";
 import { callFailure } from "./internals/call-failure.js";
 import { type CallRequest, type OpenCall, openCall } from "./internals/open-call.js";
-import { keepaliveSettings } from "./keepalive.js";
 import { decodeOptions, methodsOf, type RpcMethod } from "./method.js";
 
 export interface GrpcTransportOptions {
@@ -64,7 +63,9 @@ export function createGrpcTransport(options: GrpcTransportOptions): GrpcTranspor
     "grpc.service_config_disable_resolution": 1,
     // Clients share no connections, so a connection that one gave up never reaches another.
     "grpc.use_local_subchannel_pool": 1,
-    ...keepaliveSettings(grpcKeepaliveMs, grpcKeepaliveTimeoutMs),
+    // The longest delay of a timer means never.
+    "grpc.keepalive_time_ms": timerMs(grpcKeepaliveMs),
+    "grpc.keepalive_timeout_ms": timerMs(grpcKeepaliveTimeoutMs),
   };
   const credentials = credentialsOf(address, tls);
   const channels = new ChannelManager({ address, credentials, settings, connectTimeoutMs, policy, lookup });

@@ -1,11 +1,11 @@
 import { Server } from "@grpc/grpc-js";
+import { timerMs } from "../../protocol/async/clock.js";
 import type { GrpcAdapter } from "../../version/codec.js";
 import { defaultListenerLimits, type ListenerLimits } from "../listen/connection.js";
 import type { AddressedService, Service } from "../service.js";
 import { GrpcCall } from "./call.js";
 import { createHealth } from "./health.js";
 import { leaveCall, registerTaken, takeCall } from "./internals/taken-call.js";
-import { keepaliveSettings } from "./keepalive.js";
 import { groupByPath } from "./method.js";
 import { addReflection } from "./reflection.js";
 import { createTargets } from "./target.js";
@@ -48,7 +48,8 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const paths = new Set<string>();
   const server = new Server({
     // Pings detect peers that vanished; a stream that waits for events would never notice.
-    ...keepaliveSettings(limits.grpcKeepaliveMs, limits.grpcKeepaliveTimeoutMs),
+    "grpc.keepalive_time_ms": timerMs(limits.grpcKeepaliveMs),
+    "grpc.keepalive_timeout_ms": timerMs(limits.grpcKeepaliveTimeoutMs),
     "grpc.max_concurrent_streams": limits.streamsPerConnection,
     "grpc.max_receive_message_length": service.limits.contentMaxBytes,
     "grpc.enable_channelz": 0,

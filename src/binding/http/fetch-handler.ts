@@ -5,7 +5,7 @@ import { trimSlashes } from "../../protocol/http-rules.js";
 import { defaultListenerLimits } from "../listen/connection.js";
 import { conflictingHosts } from "./conflicting-host.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "./http.js";
-import { type MountedPath, placeOf } from "./mount-path.js";
+import { type MountedPath, placeOf } from "./mount.js";
 import { type HandlerOptions, notFound } from "./node-listener.js";
 import { splitTarget } from "./node-request.js";
 import { readFetchBody } from "./request-body.js";

@@ -1,6 +1,6 @@
 import { conflictingHosts, hasConflictingHosts } from "../../binding/http/conflicting-host.js";
 import type { HttpEndpoint, HttpReply } from "../../binding/http/http.js";
-import { placeOf } from "../../binding/http/mount-path.js";
+import { placeOf } from "../../binding/http/mount.js";
 import type { HandlerOptions } from "../../binding/http/node-listener.js";
 import { writeReply } from "../../binding/http/node-reply.js";
 import { NodeRequest, splitTarget } from "../../binding/http/node-request.js";

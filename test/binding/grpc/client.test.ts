@@ -1,6 +1,6 @@
 import { Server, ServerCredentials, type sendUnaryData } from "@grpc/grpc-js";
 import { expect, it } from "vitest";
-import { targetOf } from "../../../src/binding/grpc/address.js";
+import { targetOf } from "../../../src/binding/grpc/channel-manager.js";
 import { createGrpcTransport } from "../../../src/binding/grpc/client.js";
 import { operations } from "../../../src/protocol/operations.js";
 import { echo, serviceOf } from "../../support/echo-service.js";

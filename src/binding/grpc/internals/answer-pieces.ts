@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { answerCounter } from "../../fetch/answer-counter.js";
+import { answerCounter } from "../../fetch/node-answer.js";
 
 // grpc-js collects the pieces of an answer until it is complete, and counts them nowhere. Node reports every HTTP/2 stream
 // that is opened, in the asynchronous context of the call that opens it. Tried with grpc-js 1.14.7 and Node 24.21; Node
