@@ -333,7 +333,7 @@ export class ServerCall<S extends CallGate = Service> {
    * The HTTP status of an error that ends the call. Proxies see only the status, and repeat calls with 503. So `unavailable`
    * is 503 only if the call may be repeated; otherwise it is 502.
    */
-  httpStatusOf({ code }: A2AError): number {
+  chooseHttpStatus({ code }: A2AError): number {
     return code === "unavailable" && !this.isRepeatable ? 502 : errorTable[code].http;
   }
 

@@ -3,9 +3,9 @@ import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { JsonValueCounter } from "../../protocol/codec/value-count.js";
 import { A2AError, errorTable, invalidParams } from "../../protocol/errors.js";
 import { formatExtensions } from "../../protocol/service-parameters.js";
-import { detailsOf } from "../grpc/details.js";
+import { buildDetails } from "../grpc/details.js";
 import { methodFor, type RpcMethod, type ServedPath } from "../grpc/method.js";
-import { errorHeaders, headOf } from "../http/call.js";
+import { errorHeaders, readHead } from "../http/call.js";
 import type { HttpRequest } from "../http/http.js";
 import { requestIdHeader } from "../request-id.js";
 import { ServerCall } from "../server-call.js";
@@ -47,7 +47,7 @@ export class ConnectCall {
   /** Authenticates and admits the call before the body is read. */
   async admit(responseHeader: Headers): Promise<void> {
     const { request, service, path } = this.#options;
-    const call = this.#call ?? new ServerCall(service, headOf("CONNECT", request));
+    const call = this.#call ?? new ServerCall(service, readHead("CONNECT", request));
     this.#call = call;
     responseHeader.set(requestIdHeader, call.requestId);
     if (this.#hasBody) throw this.#publicError(unreadableRequest(this.#method));
@@ -159,11 +159,11 @@ export class ConnectCall {
 
   #publicError(error: unknown): Error {
     this.#answered = true;
-    const call = this.#call ?? new ServerCall(this.#options.service, headOf("CONNECT", this.#options.request));
+    const call = this.#call ?? new ServerCall(this.#options.service, readHead("CONNECT", this.#options.request));
     const publicError = call.publicError(error);
     const connectError = errorToConnect(publicError);
     addFields(connectError.metadata, call);
-    this.#failedStatus = call.httpStatusOf(publicError);
+    this.#failedStatus = call.chooseHttpStatus(publicError);
     return connectError;
   }
 }
@@ -185,11 +185,11 @@ function unreadableRequest({ descriptor }: RpcMethod): A2AError {
 /** Encodes an error for Connect and gRPC-Web, with gRPC's code and the same typed details. */
 function errorToConnect(error: A2AError): ConnectError {
   const message = error.message.toWellFormed();
-  return new ConnectError(message, codeOf(error), errorHeaders(error), [...detailsOf(error)]);
+  return new ConnectError(message, toConnectCode(error), errorHeaders(error), [...buildDetails(error)]);
 }
 
 /** Connect's codes have the same numbers as gRPC's. */
-function codeOf(error: A2AError): Code {
+function toConnectCode(error: A2AError): Code {
   const { grpc } = errorTable[error.code];
   return codes.find((code) => code === grpc) ?? Code.Unknown;
 }

@@ -22,7 +22,7 @@ export interface BodyForm {
 }
 
 /** Reads the form of a body from the headers. */
-export function bodyFormOf(request: HttpRequest, limits: BindingLimits): BodyForm {
+export function readBodyForm(request: HttpRequest, limits: BindingLimits): BodyForm {
   const type = request.header("content-type")?.toLowerCase() ?? "";
   const isJson = type.includes("json");
   const isEnveloped = /^application\/(?:connect\+|grpc)/.test(type);

@@ -3,7 +3,7 @@ import type { EventSourceMessage } from "eventsource-parser";
 import { noop } from "../../protocol/async/noop.js";
 import { A2AError, CallError, changeError, type ErrorCode } from "../../protocol/errors.js";
 import { type AnswerBody, type HttpAnswer, readTextWithin, retryAfterOf } from "../../protocol/fetch.js";
-import { eventStreamType, mediaTypeOf } from "../http/media-type.js";
+import { eventStreamType, readMediaType } from "../http/media-type.js";
 import type { UnreadAnswer } from "./call.js";
 import { readEventStream } from "./event-stream-reader.js";
 import { assertValueLimit, leastLength } from "./value-limit.js";
@@ -83,7 +83,7 @@ export function parseAnswer(text: string): JsonValue | undefined {
 }
 
 export function isEventStream({ response }: UnreadAnswer): boolean {
-  return mediaTypeOf(response.headers.get("content-type") ?? undefined) === eventStreamType;
+  return readMediaType(response.headers.get("content-type") ?? undefined) === eventStreamType;
 }
 
 /** Yields the events of a streamed response, in batches as they arrive. */

@@ -62,24 +62,24 @@ export function createSender(options: HttpTransportOptions, adapter: SpokenVersi
     const { method, url, body } = call;
     const deadline = call.options.timeoutMs === undefined ? undefined : AbortSignal.timeout(call.options.timeoutMs);
     const signal = anySignal([call.options.signal, call.leaveSignal, deadline]);
-    const failureOf = (cause: unknown, what: string): unknown =>
+    const describeFailure = (cause: unknown, what: string): unknown =>
       localFailure(call, deadline, cause) ?? fetchFailure({ what, cause, started: true });
-    const failure = (cause: unknown): unknown => failureOf(cause, `the answer of ${url} broke off`);
+    const failure = (cause: unknown): unknown => describeFailure(cause, `the answer of ${url} broke off`);
     const init: FetchInit = {
       method,
-      headers: headersOf(base, call, extensionsName),
+      headers: buildHeaders(base, call, extensionsName),
       ...(body === undefined ? {} : { body }),
       ...(signal === undefined ? {} : { signal }),
     };
     try {
       return { response: await send(withQuery(url, call.options.query), init), failure };
     } catch (cause) {
-      throw failureOf(cause, `cannot reach ${url}`);
+      throw describeFailure(cause, `cannot reach ${url}`);
     }
   };
 }
 
-function headersOf(
+function buildHeaders(
   base: Readonly<Record<string, string>>,
   call: OutgoingCall,
   extensionsName: string,

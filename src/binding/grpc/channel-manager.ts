@@ -86,7 +86,7 @@ export class ChannelManager {
 
   async #targets(until: number): Promise<readonly ConnectTarget[]> {
     const { address, policy, lookup } = this.#options;
-    if (policy === undefined) return [{ target: targetOf(address), options: {} }];
+    if (policy === undefined) return [{ target: toTarget(address), options: {} }];
     const targets = allowedTargets(address, policy, lookup).catch((cause: unknown) => {
       if (cause instanceof ConnectionError) throw cause;
       throw new ConnectionError(`cannot reach ${address}: ${messageOf(cause)}`, {
@@ -146,7 +146,7 @@ async function withTimeout<T>(until: number, wait: Promise<T>, timeoutError: () 
 const schemes = /^(https?|grpcs?):\/\//i;
 
 /** Returns the address for grpc-js. A card's interface is `host:port`; some peers write a URL. */
-export function targetOf(address: string): string {
+export function toTarget(address: string): string {
   const scheme = schemes.exec(address)?.[1]?.toLowerCase();
   if (scheme === undefined) return address;
   const authority = address.slice(scheme.length + 3).replace(/[/?#].*$/s, "");
@@ -154,7 +154,7 @@ export function targetOf(address: string): string {
   return `${authority}:${isSecure(address) ? 443 : 80}`;
 }
 
-export function credentialsOf(address: string, tls: ClientTls | true | undefined): ChannelCredentials {
+export function createCredentials(address: string, tls: ClientTls | true | undefined): ChannelCredentials {
   if (tls === undefined && !isSecure(address)) return credentials.createInsecure();
   const { ca, key, cert } = tls === undefined || tls === true ? {} : tls;
   return credentials.createSsl(pem(ca), pem(key), pem(cert));
@@ -183,7 +183,7 @@ export async function allowedTargets(
     const message = `${address} needs gRPC's resolver ${resolver}, which is not supported (accepted: ${accepted})`;
     throw new ConnectionError(message, { written: false, isFinal: true });
   }
-  const [authority, host = "", port = "443"] = hostAndPort.exec(targetOf(address)) ?? [];
+  const [authority, host = "", port = "443"] = hostAndPort.exec(toTarget(address)) ?? [];
   // grpc-js accepts other forms, such as Unix sockets.
   if (authority === undefined) throw new ForbiddenAddressError(address, policy);
   const addresses = await allowedAddresses(URL.parse(`http://${host}`)?.hostname ?? host, policy, lookup);

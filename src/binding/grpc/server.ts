@@ -44,7 +44,7 @@ export interface GrpcServer {
 /** Creates a server with every operation of every adapter. Callers are authenticated before a message is read. */
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const { service, at, reflection = true, limits = defaultListenerLimits } = options;
-  const targetOf = createTargets();
+  const findTarget = createTargets();
   const paths = new Set<string>();
   const server = new Server({
     // Pings detect peers that vanished; a stream that waits for events would never notice.
@@ -56,7 +56,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     interceptors: [
       ({ path }, call) => {
         if (!paths.has(path)) return leaveCall(call);
-        return takeCall(call, (raw) => new GrpcCall(raw, { path, at, targetOf, times: limits }));
+        return takeCall(call, (raw) => new GrpcCall(raw, { path, at, findTarget, times: limits }));
       },
     ],
   });

@@ -36,7 +36,7 @@ export function createRouter(adapters: readonly HttpJsonAdapter[]): Router {
     }
   }
   // Most literals first: one version's literal path may look like another's path with a tenant.
-  for (const entries of byLength.values()) entries.sort((a, b) => literalsOf(b.route) - literalsOf(a.route));
+  for (const entries of byLength.values()) entries.sort((a, b) => countLiterals(b.route) - countLiterals(a.route));
   return (verb, path, pick) => {
     const parts = path.slice(1).split("/");
     const matches: RouteMatch[] = [];
@@ -59,7 +59,7 @@ export function createRouter(adapters: readonly HttpJsonAdapter[]): Router {
   };
 }
 
-function literalsOf({ segments }: HttpRoute): number {
+function countLiterals({ segments }: HttpRoute): number {
   return segments.filter((segment) => "literal" in segment).length;
 }
 

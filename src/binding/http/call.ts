@@ -14,7 +14,7 @@ import { EventStream, type EventStreamForm, eventStreamHeaders } from "./reply-w
 // What the JSON bindings share between a request and the operation it calls.
 
 /** The head of a call over HTTP. */
-export function headOf(binding: Binding, request: HttpRequest): CallHead {
+export function readHead(binding: Binding, request: HttpRequest): CallHead {
   const header = request.headers();
   return {
     binding,

@@ -30,7 +30,7 @@ export function fetchHandler(endpoint: HttpEndpoint, options: FetchHandlerOption
     const url = new URL(request.url);
     // `get` joins repeated headers with commas.
     if (request.headers.get("host")?.includes(",") === true) return responseFromReply(conflictingHosts);
-    const place = placeOfCall(url.pathname, more, options.basePath);
+    const place = findCallPlace(url.pathname, more, options.basePath);
     const refusal = place?.isGuessed ? refuseUnplaced?.(place.path) : undefined;
     const reply = refusal ?? (place && (await endpoint(new FetchRequest(request, { url, place, options }))));
     return responseFromReply(reply ?? explainMiss?.(url.pathname) ?? notFound);
@@ -42,7 +42,7 @@ interface CallPlace extends MountedPath {
   readonly isGuessed?: boolean;
 }
 
-function placeOfCall(path: string, more: readonly unknown[], basePath: string | undefined): CallPlace | undefined {
+function findCallPlace(path: string, more: readonly unknown[], basePath: string | undefined): CallPlace | undefined {
   const hono = honoCall(more);
   const place = placeOf(path, hono?.original ?? path, basePath);
   if (hono === undefined || hono.original !== undefined) return place;
@@ -120,11 +120,11 @@ function responseFromReply(reply: HttpReply): Response {
   const init = { status: reply.status, headers: { ...reply.headers } };
   if (body === undefined) return new Response(null, init);
   if (typeof body === "string") return new Response(body, init);
-  return new Response(body instanceof Uint8Array ? new Uint8Array(body) : streamOf(body), init);
+  return new Response(body instanceof Uint8Array ? new Uint8Array(body) : toStream(body), init);
 }
 
 /** Reads a piece only when the reader pulls; nothing is read ahead. */
-function streamOf(pieces: AsyncIterable<string | Uint8Array>): ReadableStream<Uint8Array> {
+function toStream(pieces: AsyncIterable<string | Uint8Array>): ReadableStream<Uint8Array> {
   const iterator = pieces[Symbol.asyncIterator]();
   const encoder = new TextEncoder();
   return new ReadableStream<Uint8Array>(
@@ -161,12 +161,12 @@ interface HonoCall {
 function honoCall(more: readonly unknown[]): HonoCall | undefined {
   if (more.length !== 2) return undefined;
   const [env, executionContext] = more;
-  const original = urlOfNode(env);
+  const original = findNodeUrl(env);
   if (original === undefined) return executionContext === undefined ? { original } : undefined;
   return { original: splitTarget(original).path };
 }
 
-function urlOfNode(env: unknown): string | undefined {
+function findNodeUrl(env: unknown): string | undefined {
   if (!isObject(env) || !("incoming" in env) || !isObject(env.incoming) || !("url" in env.incoming)) return undefined;
   const { url } = env.incoming;
   return typeof url === "string" ? url : undefined;

@@ -17,7 +17,7 @@ export interface MountedPath {
  * program says. `undefined` if the request is not below `basePath`.
  */
 export function placeOf(path: string, original: string, basePath: string | undefined): MountedPath | undefined {
-  const prefix = prefixOf(path, original);
+  const prefix = findPrefix(path, original);
   if (basePath === undefined) return { mountPath: prefix, path };
   const base = trimSlashes(basePath);
   const rest = restBelow(base, path);
@@ -27,7 +27,7 @@ export function placeOf(path: string, original: string, basePath: string | undef
 }
 
 /** The prefix that was cut off `original`; `""` if the framework rewrote the path in another way. */
-function prefixOf(path: string, original: string): string {
+function findPrefix(path: string, original: string): string {
   if (path === original) return "";
   if (path === "" || (path === "/" && !original.endsWith("/"))) return trimSlashes(original);
   return original.endsWith(path) ? original.slice(0, -path.length) : "";

@@ -3,7 +3,7 @@ import type { Http2ServerResponse } from "node:http2";
 import type { PeerCertificate, ReadHeader } from "../../protocol/context.js";
 import type { CallTimes } from "../listen/connection.js";
 import { isSingleHeader, joinLines, linesIn } from "../one-credential.js";
-import { certificateOf } from "../peer-certificate.js";
+import { findCertificate } from "../peer-certificate.js";
 import type { HttpRequest } from "./http.js";
 import { type NodeIncoming, type ParsedBody, parsedBodyOf, readNodeBody } from "./request-body.js";
 
@@ -76,7 +76,7 @@ export class NodeRequest implements HttpRequest {
   }
 
   get certificate(): PeerCertificate | undefined {
-    return certificateOf(this.#req.socket);
+    return findCertificate(this.#req.socket);
   }
 
   header(name: string): string | undefined {

@@ -239,17 +239,17 @@ const sliceLength = 256 * 1024;
 
 /** Formats one event with a single data line, since several existing readers cannot join multiple ones. */
 export function formatEvent(event: WireEvent<string>, before = "", after = ""): string {
-  return `${fieldsOf(event)}data: ${before}${event.payload}${after}\n\n`;
+  return `${formatFields(event)}data: ${before}${event.payload}${after}\n\n`;
 }
 
-function fieldsOf(event: WireEvent<unknown>): string {
+function formatFields(event: WireEvent<unknown>): string {
   const name = event.name === undefined ? "" : `event: ${event.name}\n`;
   return event.id === undefined ? name : `${name}id: ${event.id}\n`;
 }
 
 /** The text of an event that may be large, in pieces. */
 function* eventTexts(event: WireEvent<string | Iterable<string>>, before = "", after = ""): Generator<string> {
-  yield `${fieldsOf(event)}data: ${before}`;
+  yield `${formatFields(event)}data: ${before}`;
   if (typeof event.payload === "string") yield event.payload;
   else yield* event.payload;
   yield `${after}\n\n`;

@@ -10,7 +10,7 @@ import type { CallTimes } from "../listen/connection.js";
 import { askForBody } from "../listen/continue.js";
 import type { ServerCall } from "../server-call.js";
 import type { HttpRequest } from "./http.js";
-import { contentEncodingOf } from "./media-type.js";
+import { readContentEncoding } from "./media-type.js";
 
 // Reads the body of a request. A binding asks `HttpRequest.body()` for the bytes: `readJsonBody` does for the JSON
 // bindings, `connect/request-body.ts` looks into what Connect and gRPC-Web send. Behind it, `readNodeBody` reads from
@@ -37,7 +37,7 @@ function decodeBody(bytes: Uint8Array): string {
  */
 export async function readJsonBody<T>(request: HttpRequest, call: ServerCall, read: (text: string) => T): Promise<T> {
   const { jsonBodyMaxBytes, jsonMaxValues } = call.service.limits;
-  const announcesGzip = contentEncodingOf(request) === "gzip";
+  const announcesGzip = readContentEncoding(request) === "gzip";
   const isSmall = !announcesGzip && isTooShort(Number(request.header("content-length")), jsonMaxValues);
   const values = isSmall ? undefined : new JsonValueCounter(jsonMaxValues);
   const count = (piece: Uint8Array): void => {
@@ -173,10 +173,10 @@ function bodyFromParser(req: NodeIncoming, { rawBody, body }: ParsedBody): Uint8
     // The program's mistake. The message is safe to show: it contains nothing of other callers.
     throw new A2AError("internalError", bodyIsGone);
   }
-  return bytesOf(rawBody ?? body);
+  return toBytes(rawBody ?? body);
 }
 
-function bytesOf(body: unknown): Uint8Array {
+function toBytes(body: unknown): Uint8Array {
   if (body === undefined) return empty;
   if (body instanceof Uint8Array) return body;
   return Buffer.from(typeof body === "string" ? body : JSON.stringify(body));

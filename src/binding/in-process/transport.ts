@@ -63,7 +63,7 @@ export function createInProcessTransport(
 ): Transport {
   const end: HandlerEnd = {
     handler,
-    admission: gateOf(options),
+    admission: chooseAdmission(options),
     headers: lowerCaseNames({ [versionParameter]: options.version ?? "", ...options.headers }),
     via: options.chain?.via,
     limits: options.limits ?? { ...defaultValidationLimits, contentMaxBytes: noLimit, jsonMaxValues: noLimit },
@@ -208,7 +208,7 @@ const openAdmission: InProcessAdmission = {
 };
 
 /** Returns the admission, with the principal of the options. */
-function gateOf({ admission = openAdmission, principal, chain }: InProcessOptions): InProcessAdmission {
+function chooseAdmission({ admission = openAdmission, principal, chain }: InProcessOptions): InProcessAdmission {
   if (principal === undefined) return admission;
   const caller = { principal, authorize: chain?.authorize, authorizeAnswer: chain?.authorizeAnswer };
   return { ...admission, authenticate: () => caller };

@@ -126,11 +126,11 @@ async function readResult(client: RpcClient, answer: UnreadAnswer): Promise<Json
 
 const streamForm: StreamForm<RpcClient, RpcCall> = {
   send: (client, call) => post(client, call, `${eventStreamType}, ${jsonMediaType}`),
-  readEvent: resultOfEvent,
+  readEvent: readEventResult,
   readWhole: async (client, answer) => (await readResult(client, answer)) ?? null,
 };
 
-function resultOfEvent(client: RpcClient, data: string, isNamed: boolean): JsonValue {
+function readEventResult(client: RpcClient, data: string, isNamed: boolean): JsonValue {
   const { adapter } = client;
   const json = isNamed ? parseOrNothing(data) : parseAnswer(data);
   let found = "";

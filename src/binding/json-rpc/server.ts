@@ -6,7 +6,7 @@ import { adaptersFor, versionsOf } from "../../version/detect.js";
 import {
   callUnary,
   errorHeaders,
-  headOf,
+  readHead,
   replyHeaders,
   replyTexts,
   type StreamForm,
@@ -73,7 +73,7 @@ export function jsonRpcEndpoint({ adapters, service }: JsonRpcOptions): HttpEndp
 
 /** Opens a call. Reads its version before anything else, since that decides the form of every error. */
 function openCall({ adapters, service, impliedAdapter, versions }: RpcEnd, request: HttpRequest): CallErrorContext {
-  const call = new ServerCall(service, headOf("JSONRPC", request));
+  const call = new ServerCall(service, readHead("JSONRPC", request));
   const refusal = attempt(() => call.declareVersion(versions));
   const adapter = adapters.find(({ version }) => version === call.declaredVersion) ?? impliedAdapter;
   return { call, id: noId, adapter, refusal, readsEvents: false };
@@ -202,7 +202,7 @@ function rpcForm(errorContext: CallErrorContext, writer: ReturnType<JsonRpcAdapt
 function failure(errorContext: CallErrorContext, cause: unknown): HttpReply {
   const { call, adapter } = errorContext;
   const error = call.publicError(cause);
-  const status = call.httpStatusOf(error);
+  const status = call.chooseHttpStatus(error);
   const keepsStatus = keptStatuses.has(status);
   const asEvent = errorContext.readsEvents && !keepsStatus;
   const headers = { ...(asEvent ? eventStreamHeaders : jsonHeaders), ...errorHeaders(error) };

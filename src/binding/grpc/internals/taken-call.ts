@@ -27,9 +27,9 @@ type RawCallListener = Parameters<RawCall["start"]>[0];
  * interceptor may bypass the handler is undocumented. Tried with grpc-js 1.14.7 and Node 24.21: saves 7 % of the
  * server's CPU time for a unary call of 300 bytes.
  */
-export function takeCall(call: RawCall, listenerOf: (call: RawCall) => TakenCallListener): ServerInterceptingCall {
+export function takeCall(call: RawCall, createListener: (call: RawCall) => TakenCallListener): ServerInterceptingCall {
   reportFindings(call);
-  const listener = listenerOf(call);
+  const listener = createListener(call);
   countPieces(call, listener);
   return new TakenCall(call, listener);
 }
