@@ -25,7 +25,7 @@ import type { AdmittedCall, CallHead, LimitedCall, Service } from "./service.js"
 // The call pipeline. Its order is the same for every binding: authenticate → version → extensions → admit → decode →
 // invoke → encode → mask. A binding supplies the head, decodes and encodes; the other steps are here.
 
-/** What a version adapter contributes to its calls. */
+/** The part of a version adapter that every call has. */
 export type CallAdapter = Pick<JsonRpcAdapter, "version" | "serve">;
 
 /** The target of a call, once its method, route or path is known. */

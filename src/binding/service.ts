@@ -18,7 +18,7 @@ import type { CallTrace, TracedCall } from "../protocol/telemetry/follow.js";
 import type { Version } from "../version/codec.js";
 import type { CallMeter } from "./call-meter.js";
 
-// What a binding needs of the server: admission, authentication, limits and the handler behind them.
+// The server as a binding sees it: admission, authentication, limits and the handler behind them.
 
 /** A call before its body is read. */
 export interface CallHead {
@@ -157,7 +157,7 @@ export interface LimitedCall {
   leave(): void;
 }
 
-/** What every binding serves: one handler behind admission. */
+/** One handler behind admission, which every binding serves. */
 export interface Service {
   readonly handler: Operations<ServerContext>;
   readonly limits: BindingLimits;

@@ -12,6 +12,11 @@ import { ServerCall } from "../server-call.js";
 import { endOfTurn, type Service } from "../service.js";
 import { type BodyForm, measureBody } from "./request-body.js";
 
+// One call over Connect or gRPC-Web, between the pipeline and connect-es, which frames and codes the messages. connect-es
+// asks for admission before it reads the body (`admit`), takes the body checked and decompressed (`body`), and then runs
+// `unary` or `stream`. A body that it cannot decode never reaches either of them; then it is asked again, and `admit`
+// reports the caller's fault.
+
 export interface ConnectCallOptions {
   readonly request: HttpRequest;
   readonly service: Service;

@@ -40,7 +40,7 @@ export function readBodyForm(request: HttpRequest, limits: BindingLimits): BodyF
 const headBytes = 5;
 const compressedFlag = 1;
 
-/** What looks at a body. */
+/** The checks of a body, for the call that it belongs to. */
 export interface BodyChecks {
   readonly input: DescMessage;
   /** Gets the decompressed body. */

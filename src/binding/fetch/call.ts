@@ -6,7 +6,7 @@ import { formatExtensions, lowerCaseNames, versionParameter } from "../../protoc
 import type { JsonRpcAdapter } from "../../version/codec.js";
 import { fetchFailure } from "./failure.js";
 
-// What the client transports over HTTP share: one `fetch` call, and what its failures mean.
+// One `fetch` call of a client transport over HTTP, and the meaning of its failures.
 
 export interface HttpTransportOptions {
   /** URL of the interface from the agent card. */
@@ -46,7 +46,7 @@ export interface UnreadAnswer {
 
 export type SendHttp = (call: OutgoingCall) => Promise<UnreadAnswer>;
 
-/** What a version adapter specifies about its calls. */
+/** How a version marks its calls. */
 type SpokenVersion = Pick<JsonRpcAdapter, "declares" | "extensionsName">;
 
 /** Creates the function that sends the calls of one version to one interface. */

@@ -17,16 +17,26 @@ import { type RawCall, setHttpStatus, type TakenCallListener } from "./internals
 import { asBuffer, createHeaderReader, decodeMessage, methodFor, type RpcMethod, withoutPort } from "./method.js";
 import { type GrpcTarget, type NamedAgent, putName, takeName } from "./target.js";
 
+// One call over gRPC: the listener of its raw call, and the pipeline's binding.
+//
+// A call has its head first: the metadata names the service, then the caller is authenticated, the version picks the
+// RPC, and the call is admitted. Only then is the message read; its pieces are booked and watched while grpc-js puts
+// them together. Decoding may move the call to the agent that its tenant names. Then the operation runs, and sends one
+// reply or, in `#pump`, events as they come.
+//
+// The call is over once: when it succeeds, fails, or is canceled, whichever is first. Nothing is sent after that.
+// Headers wait for the first message, so that a call that fails earlier gets a trailers-only response.
+
 // Unsent bytes of a stream above which reading its subscription pauses.
 const highWaterBytes = 32 * 1024;
 
 const okStatus = { code: status.OK, details: "OK", metadata: null };
 
-/** What a call needs to be served. */
+/** Serves the calls of one path. */
 export interface GrpcCallOptions {
   readonly path: string;
   readonly findTarget: (destination: AddressedService) => GrpcTarget;
-  /** What answers at an authority. */
+  /** Finds the service at an authority (`host:port`). */
   readonly at: (authority: string) => AddressedService;
   /** The time limits of the request message. */
   readonly times: CallTimes;

@@ -13,6 +13,11 @@ import { type AddressPolicy, allowedAddresses, ForbiddenAddressError, type Looku
 import type { ClientTls } from "../fetch/client-tls.js";
 import { type OwnSockets, trackSockets } from "./internals/own-sockets.js";
 
+// The connection to one agent. grpc-js connects by itself, never gives up, and resolves names by itself; so a channel is
+// opened here for each target in turn, at addresses that the policy allows, each with a share of the time for
+// connecting. The first that is ready is kept for all calls until it is lost or dropped. A call that finds none waits
+// for the one attempt that is under way.
+
 export interface ChannelManagerOptions {
   readonly address: string;
   readonly credentials: ChannelCredentials;

@@ -16,7 +16,7 @@ export interface GrpcServerOptions {
   readonly adapters: readonly GrpcAdapter[];
   /** Its limits hold for all calls. */
   readonly service: Pick<Service, "limits">;
-  /** What answers at an authority (`host:port`). */
+  /** Finds the service at an authority (`host:port`). */
   readonly at: (authority: string) => AddressedService;
   /** Whether to serve gRPC reflection. Default: true. */
   readonly reflection?: boolean | undefined;

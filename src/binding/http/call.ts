@@ -11,7 +11,7 @@ import type { CallHead } from "../service.js";
 import type { HttpReply, HttpRequest } from "./http.js";
 import { EventStream, type EventStreamForm, eventStreamHeaders } from "./reply-writer.js";
 
-// What the JSON bindings share between a request and the operation it calls.
+// The steps that the JSON bindings share: the head of a call, its operation, and the headers of its reply.
 
 /** The head of a call over HTTP. */
 export function readHead(binding: Binding, request: HttpRequest): CallHead {

@@ -155,7 +155,7 @@ interface HonoCall {
 }
 
 /**
- * What Hono's `mount()` reveals about a call; `undefined` for other callers. Tried with Hono 4.13: outside of
+ * Recognizes a call by Hono's `mount()`; `undefined` for other callers. Tried with Hono 4.13: outside of
  * workers it passes an execution context that is undefined, which no runtime does.
  */
 function honoCall(more: readonly unknown[]): HonoCall | undefined {

@@ -39,7 +39,7 @@ export interface NodeRequestOptions extends Target {
   readonly times: CallTimes;
   readonly mountPath: string;
   readonly native: unknown;
-  /** What a body parser left on the framework's request. Default: `body` and `rawBody` of `req`. */
+  /** The body as a parser left it on the framework's request. Default: `body` and `rawBody` of `req`. */
   readonly parsedBody?: ParsedBody | undefined;
 }
 

@@ -220,6 +220,10 @@ async function* takeEach(pieces: Uint8Array[]): AsyncGenerator<Uint8Array> {
 // Server-sent events. An `EventStream` reads its subscription only while the socket accepts data, so it buffers at most
 // one piece of text and one event. A large event is encoded as large work, and handed over in slices: a socket copies
 // what it is given, and streams share the text of an event.
+//
+// A stream is `live` until its items end or fail, or its reader leaves; then it is `over`, and hands out what is left. The
+// first event, the end, or a short wait opens it. A failure before that rejects `opened`, and the call is answered in
+// another way; a later one is the last event. Ticks of the clock add a comment where two of them pass without an event.
 
 export const eventStreamHeaders: Readonly<Record<string, string>> = {
   "Content-Type": eventStreamType,

@@ -54,7 +54,7 @@ export async function readJsonBody<T>(request: HttpRequest, call: ServerCall, re
 
 export type NodeIncoming = IncomingMessage | Http2ServerRequest;
 
-/** What a framework's body parser may have left on a request. */
+/** A body as a framework's parser may have left it on the request. */
 export interface ParsedBody {
   readonly body?: unknown;
   readonly rawBody?: unknown;

@@ -39,7 +39,7 @@ export interface InProcessOptions {
   readonly version?: string | undefined;
   /** Headers of every call, as passed to `authenticate`. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** What a turn of this process passes on with its calls. Default: the calls come from outside of a turn. */
+  /** The chain of calls that a turn of this process continues. Default: the calls come from outside of a turn. */
   readonly chain?: CallChain | undefined;
   /** Default: none. All calls share one principal, and every extension that a call requests is active. */
   readonly admission?: InProcessAdmission | undefined;

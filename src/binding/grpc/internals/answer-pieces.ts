@@ -7,7 +7,7 @@ import { answerCounter } from "../../fetch/node-answer.js";
 // fill the memory of a gateway.
 
 const streamCreated = "http2.client.stream.created";
-/** What a small piece takes besides its bytes. */
+/** Memory of a small piece besides its bytes. */
 const pieceCost = 256;
 
 interface StreamCreated {
