@@ -7,7 +7,7 @@ import { A2AError } from "../protocol/errors.js";
 // The deadline of a call, at both ends. A client sends how long it waits (`withTimeout`), and a server reads it as a
 // time (`readDeadline`), once, when the call arrives: the body and the authentication take the caller's time, too.
 // `CallDeadline` ends one wait: of the caller in this process, or of the pipeline for a caller elsewhere
-// (`startDeadline`). A deadline ends the wait and never the work: whoever waits decides what happens to that.
+// (`AnnouncedDeadline`). A deadline ends the wait and never the work: whoever waits decides what happens to that.
 
 /** How long a caller waits: `5S`, `300m` (gRPC). Over HTTP it counts in every binding. */
 const timeoutHeader = "grpc-timeout";
@@ -97,44 +97,38 @@ export class CallDeadline {
   }
 }
 
-/** The end of a caller's wait, at the time that it has announced. */
-export interface AnnouncedDeadline {
-  /** Waits for one promise at a time. Rejects with `deadlineExceeded` when the time is over. */
-  until<T>(work: Promise<T>): Promise<T>;
-  /** The items of a stream, with the same end. */
-  items<T>(items: AsyncIterable<T>): AsyncIterable<T>;
-  /** The reason of a caller that leaves now: `deadlineExceeded` close to its deadline, else none. */
-  reasonOfLeaving(): A2AError | undefined;
-  end(): void;
-}
-
 /** A caller that leaves this shortly before its deadline has timed out: its clock started before the call arrived. */
 const latenessMs = 1000;
 
-/** Starts the deadline of a call, in milliseconds since 1970. `passed` gets the error when it passes. */
-export function startDeadline(time: number, onPassed: (reason: unknown) => void): AnnouncedDeadline {
-  const timeoutMs = Math.max(0, time - Date.now());
-  const lateFrom = time - Math.min(latenessMs, timeoutMs / 2);
-  const deadline = new CallDeadline({ timeoutMs }, systemClock);
-  deadline.onOver = () => onPassed(deadline.reason);
-  return {
-    until: (work) => deadline.until(work),
-    items: (items) => untilDeadline(items, deadline),
-    reasonOfLeaving: () =>
-      Date.now() < lateFrom ? undefined : new A2AError("deadlineExceeded", "the caller has left at its deadline"),
-    end: () => deadline.end(),
-  };
-}
+/** The deadline that the caller of a server has announced. */
+export class AnnouncedDeadline extends CallDeadline {
+  readonly #lateFromMs: number;
 
-async function* untilDeadline<T>(items: AsyncIterable<T>, deadline: CallDeadline): AsyncGenerator<T, void, undefined> {
-  const iterator = items[Symbol.asyncIterator]();
-  try {
-    for (;;) {
-      const { done, value } = await deadline.until(iterator.next());
-      if (done === true) return;
-      yield value;
+  /** `time`: in milliseconds since 1970. `onPassed` gets the error when it passes. */
+  constructor(time: number, onPassed: (reason: unknown) => void) {
+    const timeoutMs = Math.max(0, time - Date.now());
+    super({ timeoutMs }, systemClock);
+    this.#lateFromMs = time - Math.min(latenessMs, timeoutMs / 2);
+    this.onOver = () => onPassed(this.reason);
+  }
+
+  /** The items of a stream until the deadline passes. */
+  async *items<T>(items: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
+    const iterator = items[Symbol.asyncIterator]();
+    try {
+      for (;;) {
+        const { done, value } = await this.until(iterator.next());
+        if (done === true) return;
+        yield value;
+      }
+    } finally {
+      leaveStream(iterator);
     }
-  } finally {
-    leaveStream(iterator);
+  }
+
+  /** The reason of a caller that leaves now: `deadlineExceeded` close to its deadline, else none. */
+  reasonOfLeaving(): A2AError | undefined {
+    if (Date.now() < this.#lateFromMs) return undefined;
+    return new A2AError("deadlineExceeded", "the caller has left at its deadline");
   }
 }

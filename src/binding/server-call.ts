@@ -17,7 +17,7 @@ import type { CallTrace } from "../protocol/telemetry/follow.js";
 import type { JsonRpcAdapter } from "../version/codec.js";
 import { declaredVersion } from "../version/detect.js";
 import type { CallMeter } from "./call-meter.js";
-import { type AnnouncedDeadline, startDeadline } from "./deadline.js";
+import { AnnouncedDeadline } from "./deadline.js";
 import { assertOneCredential } from "./one-credential.js";
 import { requestIdOf, requestIdParameter } from "./request-id.js";
 import type { AdmittedCall, CallHead, LimitedCall, Service } from "./service.js";
@@ -414,7 +414,7 @@ export class ServerCall<S extends CallGate = Service> {
     const call = { principal, binding, version, extensions, after, caller: address, header, requestId, trace, chain };
     const memory = this.service.booksAnswers === true ? this.#place : undefined;
     const context = createContext({ ...call, deadline, memory });
-    if (deadline !== undefined) this.#deadline = startDeadline(deadline, (reason) => this.leave(reason));
+    if (deadline !== undefined) this.#deadline = new AnnouncedDeadline(deadline, (reason) => this.leave(reason));
     if (this.#departure !== undefined) context.leave(this.#departure.reason);
     this.#context = context;
     return context;

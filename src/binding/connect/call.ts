@@ -10,7 +10,7 @@ import type { HttpRequest } from "../http/http.js";
 import { requestIdHeader } from "../request-id.js";
 import { ServerCall } from "../server-call.js";
 import { endOfTurn, type Service } from "../service.js";
-import { type BodyForm, measureBody } from "./request-body.js";
+import { type BodyForm, measureBody } from "./body-checks.js";
 
 // One call over Connect or gRPC-Web, between the pipeline and connect-es, which frames and codes the messages. connect-es
 // asks for admission before it reads the body (`admit`), takes the body checked and decompressed (`body`), and then runs

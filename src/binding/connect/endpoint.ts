@@ -14,8 +14,8 @@ import { type HttpEndpoint, type HttpReply, type HttpRequest, plainReply } from 
 import { readMediaType, toPrintable } from "../http/media-type.js";
 import { AccountedBody, accountReply } from "../http/reply-writer.js";
 import type { BindingLimits, Service } from "../service.js";
+import { type BodyForm, readBodyForm } from "./body-checks.js";
 import { ConnectCall } from "./call.js";
-import { type BodyForm, readBodyForm } from "./request-body.js";
 
 // Connect and gRPC-Web, for browsers, over connect-es.
 

@@ -98,7 +98,7 @@ function fits(segment: HttpRoute["segments"][number], value: string): boolean {
  * Decodes percent escapes. Throws `invalidRequest` if they are malformed or not UTF-8: lenient decoding would
  * substitute characters and look up something else.
  */
-export function decodeEscapes(text: string, where: "path" | "query"): string {
+function decodeEscapes(text: string, where: "path" | "query"): string {
   if (!text.includes("%")) return text;
   try {
     return decodeURIComponent(text);

@@ -270,7 +270,7 @@ export interface EventStreamForm {
 }
 
 /** The call that a stream answers. `end` is called once when the stream has ended and its text was taken. */
-export interface EventStreamCall extends AccountedCall, Pick<ServerCall, "isLarge" | "reserve" | "work"> {
+export interface EventStreamCall extends WorkingCall, Pick<ServerCall, "isLarge"> {
   readonly service: { readonly limits: { readonly keepAliveMs: number }; readonly clock?: Clock | undefined };
 }
 

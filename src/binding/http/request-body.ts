@@ -13,7 +13,7 @@ import type { HttpRequest } from "./http.js";
 import { readContentEncoding } from "./media-type.js";
 
 // Reads the body of a request. A binding asks `HttpRequest.body()` for the bytes: `readJsonBody` does for the JSON
-// bindings, `connect/request-body.ts` looks into what Connect and gRPC-Web send. Behind it, `readNodeBody` reads from
+// bindings, `connect/body-checks.ts` looks into what Connect and gRPC-Web send. Behind it, `readNodeBody` reads from
 // Node's HTTP/1.1 and HTTP/2 servers or takes what a framework's body parser has left, and `readFetchBody` reads from a
 // Fetch-standard request. gRPC's messages are read by grpc-js; they share the limits and the watch.
 //
@@ -321,7 +321,7 @@ export function bodyTooLarge(maxBytes: number): A2AError {
   );
 }
 
-export function bodyCutOff(cause?: unknown): A2AError {
+function bodyCutOff(cause?: unknown): A2AError {
   return new A2AError("invalidRequest", "the request body was cut off", { cause });
 }
 
