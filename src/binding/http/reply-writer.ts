@@ -5,7 +5,6 @@ import { systemClock } from "../../protocol/async/system-clock.js";
 import { slicesOf } from "../../protocol/codec/text-slices.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import type { StreamWriter, WireEvent } from "../../version/codec.js";
-import { repeat } from "../repeat.js";
 import { type ServerCall, smallReplyBytes } from "../server-call.js";
 import type { HttpReply } from "./http.js";
 import { eventStreamType } from "./media-type.js";
@@ -289,9 +288,9 @@ export class EventStream implements AsyncIterableIterator<string> {
   readonly #form: EventStreamForm;
   readonly #call: EventStreamCall;
   readonly #account: Account;
-  readonly #stopTicking: () => void;
   #openResolvers: { resolve(): void; reject(reason: unknown): void } | undefined;
-  #cancelOpening: () => void;
+  /** Cancels the one timer: the wait for the first event, then the next tick. */
+  #cancelTimer: () => void;
   #taker: ((piece: Piece) => void) | undefined;
   #text = "";
   /** The rest of a large event, which comes before the text. */
@@ -307,11 +306,10 @@ export class EventStream implements AsyncIterableIterator<string> {
     this.#form = form;
     this.#call = call;
     this.#account = new Account(call);
-    this.#stopTicking = repeat(clock, limits.keepAliveMs / 2, () => this.#tick());
     this.opened = new Promise((resolve, reject) => {
       this.#openResolvers = { resolve, reject };
     });
-    this.#cancelOpening = clock.after(Math.min(openWaitMs, limits.keepAliveMs), () => this.#openQuiet());
+    this.#cancelTimer = clock.after(Math.min(openWaitMs, limits.keepAliveMs), () => this.#openQuiet());
     this.#read();
   }
 
@@ -498,7 +496,7 @@ export class EventStream implements AsyncIterableIterator<string> {
 
   #finish(): void {
     this.#phase = "over";
-    this.#stopTicking();
+    this.#cancelTimer();
     this.#account.close();
   }
 
@@ -507,7 +505,8 @@ export class EventStream implements AsyncIterableIterator<string> {
     const resolvers = this.#openResolvers;
     if (resolvers === undefined) return undefined;
     this.#openResolvers = undefined;
-    this.#cancelOpening();
+    this.#cancelTimer();
+    if (this.#phase === "live") this.#startTick();
     return resolvers;
   }
 
@@ -516,13 +515,19 @@ export class EventStream implements AsyncIterableIterator<string> {
     this.#endOpening()?.resolve();
   }
 
+  #startTick(): void {
+    const { limits, clock = systemClock } = this.#call.service;
+    this.#cancelTimer = clock.after(limits.keepAliveMs / 2, this.#onTick);
+  }
+
   /** Sends a keep-alive comment after two ticks without an event, if the reader is waiting. */
-  #tick(): void {
+  readonly #onTick = (): void => {
+    this.#startTick();
     this.#quietTicks += 1;
     if (this.#quietTicks < 2 || this.#taker === undefined || this.#isReady) return;
     this.#add(comment);
     this.#handOver();
-  }
+  };
 }
 
 const inNextTurn: (task: () => void) => void =
