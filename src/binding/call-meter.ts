@@ -3,7 +3,7 @@ import type { A2AError, ErrorCode } from "../protocol/errors.js";
 import type { StreamItem } from "../protocol/operations.js";
 import type { CallTrace } from "../protocol/telemetry/follow.js";
 
-/** What observers count of one call. */
+/** The figures of one call, for observers. */
 export class CallMeter {
   /** Monotonic time at which the call began, in milliseconds. */
   readonly startMs: number;
@@ -14,7 +14,7 @@ export class CallMeter {
   events: number | undefined;
   /** How the call ended: "CANCELLED" if its caller left before. */
   code: "OK" | "CANCELLED" | ErrorCode = "OK";
-  /** What the caller saw of the error. */
+  /** The error as the caller saw it. */
   error: A2AError | undefined;
   /** Its trace, once its operation has begun. */
   trace: CallTrace | undefined;

@@ -16,17 +16,16 @@ import { requestedExtensions, versionParameter } from "../protocol/service-param
 import type { CallTrace } from "../protocol/telemetry/follow.js";
 import type { JsonRpcAdapter } from "../version/codec.js";
 import { declaredVersion } from "../version/detect.js";
-import { type AnnouncedDeadline, startDeadline } from "./announced-deadline.js";
 import type { CallMeter } from "./call-meter.js";
+import { AnnouncedDeadline } from "./deadline.js";
 import { assertOneCredential } from "./one-credential.js";
-import { queryValue } from "./query-value.js";
 import { requestIdOf, requestIdParameter } from "./request-id.js";
 import type { AdmittedCall, CallHead, LimitedCall, Service } from "./service.js";
 
 // The call pipeline. Its order is the same for every binding: authenticate → version → extensions → admit → decode →
 // invoke → encode → mask. A binding supplies the head, decodes and encodes; the other steps are here.
 
-/** What a version adapter contributes to its calls. */
+/** The part of a version adapter that every call has. */
 export type CallAdapter = Pick<JsonRpcAdapter, "version" | "serve">;
 
 /** The target of a call, once its method, route or path is known. */
@@ -35,6 +34,22 @@ export interface CallTarget {
   readonly adapter: CallAdapter;
   /** The handler in the form that callers of the version expect. */
   readonly handler: Operations<ServerContext>;
+}
+
+// The version's view of a handler is built once for each adapter.
+const handlers = new WeakMap<Operations<ServerContext>, WeakMap<object, Operations<ServerContext>>>();
+
+/** Returns the handler in the form that callers of a version expect. */
+export function handlerFor(
+  adapter: Pick<CallAdapter, "serve">,
+  service: Pick<Service, "handler" | "taskNames">,
+): Operations<ServerContext> {
+  if (adapter.serve === undefined) return service.handler;
+  const byAdapter = handlers.get(service.handler) ?? new WeakMap<object, Operations<ServerContext>>();
+  handlers.set(service.handler, byAdapter);
+  const handler = byAdapter.get(adapter) ?? adapter.serve(service.handler, service.taskNames);
+  byAdapter.set(adapter, handler);
+  return handler;
 }
 
 /** The parts of a service that the steps before the operation use. */
@@ -133,9 +148,22 @@ export class ServerCall<S extends CallGate = Service> {
 
   /** Reads what the headers declare. Throws `versionNotSupported` or `extensionSupportRequired`. */
   declare(versions: readonly string[]): void {
-    const head = this.#openHead();
-    this.declaredVersion = declaredBy(head, versions);
-    this.extensions = this.service.extensions(requestedExtensions(head.header));
+    this.declareVersion(versions);
+    this.declareExtensions();
+  }
+
+  /** Reads the version from a header or the query (spec 3.6.1). Throws `versionNotSupported`. */
+  declareVersion(versions: readonly string[]): void {
+    const { header, query = "" } = this.#openHead();
+    this.declaredVersion = declaredVersion(
+      header(versionParameter) ?? readQueryValue(query, versionParameter),
+      versions,
+    );
+  }
+
+  /** Activates the requested extensions, once the caller is authenticated. Throws `extensionSupportRequired`. */
+  declareExtensions(): void {
+    this.extensions = this.service.extensions(requestedExtensions(this.#openHead().header));
   }
 
   /** Admits the call, before its request is read. Throws `unavailable`. */
@@ -305,7 +333,7 @@ export class ServerCall<S extends CallGate = Service> {
    * The HTTP status of an error that ends the call. Proxies see only the status, and repeat calls with 503. So `unavailable`
    * is 503 only if the call may be repeated; otherwise it is 502.
    */
-  httpStatusOf({ code }: A2AError): number {
+  chooseHttpStatus({ code }: A2AError): number {
     return code === "unavailable" && !this.isRepeatable ? 502 : errorTable[code].http;
   }
 
@@ -386,7 +414,7 @@ export class ServerCall<S extends CallGate = Service> {
     const call = { principal, binding, version, extensions, after, caller: address, header, requestId, trace, chain };
     const memory = this.service.booksAnswers === true ? this.#place : undefined;
     const context = createContext({ ...call, deadline, memory });
-    if (deadline !== undefined) this.#deadline = startDeadline(deadline, (reason) => this.leave(reason));
+    if (deadline !== undefined) this.#deadline = new AnnouncedDeadline(deadline, (reason) => this.leave(reason));
     if (this.#departure !== undefined) context.leave(this.#departure.reason);
     this.#context = context;
     return context;
@@ -411,9 +439,13 @@ function callerLeft(): A2AError {
   return new A2AError("unavailable", "the caller has left");
 }
 
-/** Returns the version that a call declares in a header or the query (spec 3.6.1). Throws `versionNotSupported`. */
-export function declaredBy({ header, query = "" }: CallHead, versions: readonly string[]): string | undefined {
-  return declaredVersion(header(versionParameter) ?? queryValue(query, versionParameter), versions);
+/** Returns a query parameter by name, ignoring case. */
+function readQueryValue(query: string, name: string): string | undefined {
+  if (query === "") return undefined;
+  for (const [key, value] of new URLSearchParams(query)) {
+    if (key.toLowerCase() === name) return value;
+  }
+  return undefined;
 }
 
 /** The message of a send. */

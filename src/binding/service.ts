@@ -1,4 +1,5 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
+import type { Clock } from "../protocol/async/clock.js";
 import type {
   CallAddress,
   CallOrigin,
@@ -17,7 +18,7 @@ import type { CallTrace, TracedCall } from "../protocol/telemetry/follow.js";
 import type { Version } from "../version/codec.js";
 import type { CallMeter } from "./call-meter.js";
 
-// What a binding needs of the server: admission, authentication, limits and the handler behind them.
+// The server as a binding sees it: admission, authentication, limits and the handler behind them.
 
 /** A call before its body is read. */
 export interface CallHead {
@@ -156,7 +157,7 @@ export interface LimitedCall {
   leave(): void;
 }
 
-/** What every binding serves: one handler behind admission. */
+/** One handler behind admission, which every binding serves. */
 export interface Service {
   readonly handler: Operations<ServerContext>;
   readonly limits: BindingLimits;
@@ -186,6 +187,8 @@ export interface Service {
   readonly rates?: ((head: CallHead) => LimitedCall) | undefined;
   /** Whether operations read replies of other agents into memory and book them for their calls. Default: false. */
   readonly booksAnswers?: boolean | undefined;
+  /** Measures the time limits of calls, and the silence on streams. Default: the machine's clock. */
+  readonly clock?: Clock | undefined;
   /** Logs and measures calls. Absent when nothing does. */
   readonly observer?: CallObserver | undefined;
 }

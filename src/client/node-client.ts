@@ -1,4 +1,4 @@
-import { withTimeout } from "../binding/caller-deadline.js";
+import { withTimeout } from "../binding/deadline.js";
 import { clientPolicy } from "../binding/fetch/address-policy.js";
 import { createNodeFetch } from "../binding/fetch/node-fetch.js";
 import { createTransport } from "../binding/transport.js";

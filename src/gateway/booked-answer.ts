@@ -1,4 +1,4 @@
-import { answerCounter } from "../binding/fetch/answer-counter.js";
+import { answerCounter } from "../binding/fetch/node-answer.js";
 import type { CallMemory, ServerContext } from "../protocol/context.js";
 
 /**

@@ -1,6 +1,6 @@
 // Entry `trivium/fastify`: mounts an agent in Fastify 5 as a plugin.
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { firstSegments } from "../binding/http/mount-path.js";
+import { firstSegments } from "../binding/http/mount.js";
 import { trimSlashes } from "../protocol/http-rules.js";
 import { type AgentSource, agentOf } from "./source.js";
 

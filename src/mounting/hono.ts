@@ -1,5 +1,5 @@
 // Entry `trivium/hono`: mounts an agent in Hono 4.
-import { firstSegments } from "../binding/http/mount-path.js";
+import { firstSegments } from "../binding/http/mount.js";
 import { assertOptions } from "../protocol/check/rules.js";
 import { routeRule } from "../server/mount-rules.js";
 import type { FetchOptions } from "../server/mounting.js";

@@ -222,6 +222,7 @@ async function createService(
     publicError: admission.publicError,
     rates: backend.rates,
     booksAnswers: backend.booksAnswers,
+    clock,
     interception: interceptors.length === 0 ? undefined : await interceptionBy(interceptors),
     observer: await observerOf(options, { logger, clock, telemetry: telemetry?.calls(card.card()) }),
   };

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { CallMeter } from "../../src/binding/call-meter.js";
-import { ServerCall } from "../../src/binding/server-call.js";
+import { handlerFor, ServerCall } from "../../src/binding/server-call.js";
 import type { EndedCall } from "../../src/binding/service.js";
-import { handlerFor } from "../../src/binding/version-handler.js";
 import { A2AError } from "../../src/protocol/errors.js";
 import { handlerOf, serviceOf } from "../support/echo-service.js";
 

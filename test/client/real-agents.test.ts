@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { addressPolicy } from "../../src/binding/fetch/address-policy.js";
-import { allowedTargets } from "../../src/binding/grpc/address.js";
+import { allowedTargets } from "../../src/binding/grpc/channel-manager.js";
 import { Client } from "../../src/client/node.js";
 import { filesOf } from "../../src/protocol/content/read.js";
 import { file } from "../../src/protocol/parts.js";

@@ -1,6 +1,6 @@
 import type { Agent, TurnAborted } from "trivium";
 import { describe, expect, it } from "vitest";
-import { withTimeout } from "../../src/binding/caller-deadline.js";
+import { withTimeout } from "../../src/binding/deadline.js";
 import { errorOf, say, stateOf, taskOf } from "../support/say.js";
 import { bindings, startScene } from "./scene.js";
 

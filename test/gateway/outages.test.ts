@@ -1,6 +1,6 @@
 import { A2AError, gateway, serve } from "trivium";
 import { describe, expect, it } from "vitest";
-import { withTimeout } from "../../src/binding/caller-deadline.js";
+import { withTimeout } from "../../src/binding/deadline.js";
 import { idempotentSendExtension } from "../../src/protocol/extensions.js";
 import { createFaultProxy } from "../support/fault-proxy.js";
 import { cutAfter } from "../support/fault-schedule.js";

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { A2AError, type AgentOptions, createAgent, reply, serve } from "trivium";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { headOf } from "../../src/binding/http/call.js";
+import { readHead } from "../../src/binding/http/call.js";
 import { type HttpEndpoint, type HttpReply, plainReply } from "../../src/binding/http/http.js";
 import { ServerCall } from "../../src/binding/server-call.js";
 import type { Service } from "../../src/binding/service.js";
@@ -16,12 +16,12 @@ const echoes =
     request.path === "/echo" ? takeOver(service, request) : undefined;
 
 async function takeOver(service: Service, request: Parameters<HttpEndpoint>[0]): Promise<HttpReply> {
-  const call = new ServerCall(service, headOf("CONNECT", request));
+  const call = new ServerCall(service, readHead("CONNECT", request));
   try {
     await call.authenticate();
   } catch (error) {
     const shown = call.publicError(error);
-    return plainReply(call.httpStatusOf(shown), shown.message);
+    return plainReply(call.chooseHttpStatus(shown), shown.message);
   } finally {
     call.end();
   }

@@ -31,7 +31,7 @@ export function errorFromEnd(bytes: Uint8Array): A2AError | undefined {
   for (const [name, values] of Object.entries(isJsonObject(metadata) ? metadata : {})) {
     for (const value of Array.isArray(values) ? values : []) append(headers, name, String(value));
   }
-  return withAnswerHeaders(errorFromJson(error) ?? new A2AError("internalError", textOf(undefined)), headers);
+  return withAnswerHeaders(errorFromJson(error) ?? new A2AError("internalError", readMessage(undefined)), headers);
 }
 
 const statusHeader = "grpc-status";
@@ -52,7 +52,7 @@ export function errorFromTrailers(trailers: HttpAnswer["headers"]): A2AError | u
   if (status === "0") return undefined;
   if (status === null) return new A2AError("invalidAgentResponse", "the end of the agent's answer names no status");
   const details = bytesFromBase64(trailers.get("grpc-status-details-bin") ?? "") ?? new Uint8Array(0);
-  const message = textOf(percentDecode(trailers.get("grpc-message") ?? ""));
+  const message = readMessage(percentDecode(trailers.get("grpc-message") ?? ""));
   return withAnswerHeaders(
     errorFromStatusBytes(details, message, errorCodeFromGrpc(Number.parseInt(status, 10))),
     trailers,
@@ -63,12 +63,14 @@ export function errorFromTrailers(trailers: HttpAnswer["headers"]): A2AError | u
 function errorFromJson(json: JsonValue | undefined): A2AError | undefined {
   if (!isJsonObject(json)) return undefined;
   const { code, message, details } = json;
-  const status = grpcStatusNames.findIndex((name) => nameOf(name) === code);
-  return status < 0 ? undefined : errorFromStatusBytes(statusOf(details), textOf(message), errorCodeFromGrpc(status));
+  const status = grpcStatusNames.findIndex((name) => toConnectName(name) === code);
+  return status < 0
+    ? undefined
+    : errorFromStatusBytes(encodeDetails(details), readMessage(message), errorCodeFromGrpc(status));
 }
 
 /** Connect's name of a gRPC status: lower case, and `canceled` with one l. */
-function nameOf(status: string): string {
+function toConnectName(status: string): string {
   return status === "CANCELLED" ? "canceled" : status.toLowerCase();
 }
 
@@ -76,7 +78,7 @@ function nameOf(status: string): string {
  * Encodes a `google.rpc.Status` that has only the details of a Connect error, each as a `google.protobuf.Any` in field
  * 3.
  */
-function statusOf(details: JsonValue | undefined): Uint8Array {
+function encodeDetails(details: JsonValue | undefined): Uint8Array {
   const status = new BinaryWriter();
   const field = (number: number): BinaryWriter => status.tag(number, WireType.LengthDelimited);
   for (const detail of Array.isArray(details) ? details : []) {
@@ -107,6 +109,6 @@ function percentDecode(text: string): string {
   }
 }
 
-function textOf(message: JsonValue | undefined): string {
+function readMessage(message: JsonValue | undefined): string {
   return typeof message === "string" && message !== "" ? message : "the agent answered with an error";
 }

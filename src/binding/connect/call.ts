@@ -1,16 +1,21 @@
 import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
-import type { HandlerContext } from "@connectrpc/connect";
+import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { JsonValueCounter } from "../../protocol/codec/value-count.js";
-import { A2AError, invalidParams } from "../../protocol/errors.js";
+import { A2AError, errorTable, invalidParams } from "../../protocol/errors.js";
 import { formatExtensions } from "../../protocol/service-parameters.js";
+import { buildDetails } from "../grpc/details.js";
 import { methodFor, type RpcMethod, type ServedPath } from "../grpc/method.js";
-import { headOf } from "../http/call.js";
+import { errorHeaders, readHead } from "../http/call.js";
 import type { HttpRequest } from "../http/http.js";
 import { requestIdHeader } from "../request-id.js";
 import { ServerCall } from "../server-call.js";
 import { endOfTurn, type Service } from "../service.js";
-import { errorToConnect } from "./errors.js";
-import { type BodyForm, measureBody } from "./request-body.js";
+import { type BodyForm, measureBody } from "./body-checks.js";
+
+// One call over Connect or gRPC-Web, between the pipeline and connect-es, which frames and codes the messages. connect-es
+// asks for admission before it reads the body (`admit`), takes the body checked and decompressed (`body`), and then runs
+// `unary` or `stream`. A body that it cannot decode never reaches either of them; then it is asked again, and `admit`
+// reports the caller's fault.
 
 export interface ConnectCallOptions {
   readonly request: HttpRequest;
@@ -47,7 +52,7 @@ export class ConnectCall {
   /** Authenticates and admits the call before the body is read. */
   async admit(responseHeader: Headers): Promise<void> {
     const { request, service, path } = this.#options;
-    const call = this.#call ?? new ServerCall(service, headOf("CONNECT", request));
+    const call = this.#call ?? new ServerCall(service, readHead("CONNECT", request));
     this.#call = call;
     responseHeader.set(requestIdHeader, call.requestId);
     if (this.#hasBody) throw this.#publicError(unreadableRequest(this.#method));
@@ -159,11 +164,11 @@ export class ConnectCall {
 
   #publicError(error: unknown): Error {
     this.#answered = true;
-    const call = this.#call ?? new ServerCall(this.#options.service, headOf("CONNECT", this.#options.request));
+    const call = this.#call ?? new ServerCall(this.#options.service, readHead("CONNECT", this.#options.request));
     const publicError = call.publicError(error);
     const connectError = errorToConnect(publicError);
     addFields(connectError.metadata, call);
-    this.#failedStatus = call.httpStatusOf(publicError);
+    this.#failedStatus = call.chooseHttpStatus(publicError);
     return connectError;
   }
 }
@@ -181,3 +186,17 @@ function* turnFor(call: ServerCall, reply: AnyMessage): Generator<unknown, void>
 function unreadableRequest({ descriptor }: RpcMethod): A2AError {
   return new A2AError("parseError", `the request cannot be read as ${descriptor.input.typeName}`);
 }
+
+/** Encodes an error for Connect and gRPC-Web, with gRPC's code and the same typed details. */
+function errorToConnect(error: A2AError): ConnectError {
+  const message = error.message.toWellFormed();
+  return new ConnectError(message, toConnectCode(error), errorHeaders(error), [...buildDetails(error)]);
+}
+
+/** Connect's codes have the same numbers as gRPC's. */
+function toConnectCode(error: A2AError): Code {
+  const { grpc } = errorTable[error.code];
+  return codes.find((code) => code === grpc) ?? Code.Unknown;
+}
+
+const codes = Object.values(Code).filter((code) => typeof code === "number");

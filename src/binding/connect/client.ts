@@ -9,13 +9,12 @@ import type { HttpAnswer } from "../../protocol/fetch.js";
 import { trimSlashes } from "../../protocol/http-rules.js";
 import type { Operation, StreamItem } from "../../protocol/operations.js";
 import type { GrpcAdapter } from "../../version/codec.js";
-import { timeoutMaxMs } from "../caller-deadline.js";
-import { cancelable } from "../cancelable.js";
 import { concat } from "../concat.js";
+import { timeoutMaxMs } from "../deadline.js";
 import { createSender, type HttpTransportOptions, replyMaxDefault, type UnreadAnswer } from "../fetch/call.js";
-import { decodeOptions, methodsOf, type RpcMethod } from "../grpc/method.js";
-import { mediaTypeOf } from "../http/media-type.js";
-import { createTransport, missingOperation, type Transport } from "../transport.js";
+import { decodeOptions, listMethods, type RpcMethod } from "../grpc/method.js";
+import { readMediaType } from "../http/media-type.js";
+import { cancelable, createTransport, missingOperation, type Transport } from "../transport.js";
 import { errorFromAnswer, errorFromEnd, errorFromTrailerBytes, errorFromTrailers } from "./answer-errors.js";
 import { type Envelope, EnvelopeReader, encodeEnvelope } from "./envelope.js";
 
@@ -30,16 +29,16 @@ export function createConnectTransport(options: ConnectTransportOptions): Transp
   const { adapter, protocol = "connect", replyMaxBytes = replyMaxDefault } = options;
   const wire = wires[protocol];
   const base = trimSlashes(options.url);
-  const methods = new Map(methodsOf(adapter).map((method) => [method.operation, method]));
-  const callOf = (operation: Operation, request: AnyMessage, call: CallOptions): WebCall => {
+  const methods = new Map(listMethods(adapter).map((method) => [method.operation, method]));
+  const prepareCall = (operation: Operation, request: AnyMessage, call: CallOptions): WebCall => {
     const method = methods.get(operation);
     if (method !== undefined) return { ...method, http: options, base, wire, replyMaxBytes, request, options: call };
     throw missingOperation(adapter, operation, wire.name);
   };
   const calls = createTransport({
-    unary: async (operation, request, call) => callUnary(callOf(operation, request, call)),
+    unary: async (operation, request, call) => callUnary(prepareCall(operation, request, call)),
     stream: (operation, request, call) =>
-      cancelable((leaveSignal) => callStream(() => callOf(operation, request, call), leaveSignal)),
+      cancelable((leaveSignal) => callStream(() => prepareCall(operation, request, call), leaveSignal)),
   });
   return adapter.call?.(calls) ?? calls;
 }
@@ -57,7 +56,7 @@ interface WebWire {
   timeLimit(ms: number): Readonly<Record<string, string>>;
   /** Flags of the last envelope of a response. */
   readonly endFlags: number;
-  errorOfEnd(data: Uint8Array): A2AError | undefined;
+  readEndError(data: Uint8Array): A2AError | undefined;
 }
 
 const wires: Readonly<Record<"connect" | "grpc-web", WebWire>> = {
@@ -69,7 +68,7 @@ const wires: Readonly<Record<"connect" | "grpc-web", WebWire>> = {
     headers: { "connect-protocol-version": "1" },
     timeLimit: (ms) => ({ "connect-timeout-ms": String(ms) }),
     endFlags: 2,
-    errorOfEnd: errorFromEnd,
+    readEndError: errorFromEnd,
   },
   "grpc-web": {
     name: "gRPC-Web",
@@ -79,7 +78,7 @@ const wires: Readonly<Record<"connect" | "grpc-web", WebWire>> = {
     headers: { "x-grpc-web": "1" },
     timeLimit: (ms) => ({ "grpc-timeout": `${ms}m` }),
     endFlags: 128,
-    errorOfEnd: errorFromTrailerBytes,
+    readEndError: errorFromTrailerBytes,
   },
 };
 
@@ -119,18 +118,18 @@ async function open(call: WebCall, leaveSignal?: AbortSignal): Promise<UnreadAns
   const answer = await send(call, leaveSignal);
   const { response } = answer;
   if (!response.ok) throw await errorFromAnswer(answer, call.replyMaxBytes);
-  const error = errorOfHead(call, response.headers);
+  const error = readHeadError(call, response.headers);
   if (error === undefined) return answer;
   response.body?.cancel().then(undefined, noop);
   throw error;
 }
 
-function errorOfHead(call: WebCall, headers: HttpAnswer["headers"]): A2AError | undefined {
+function readHeadError(call: WebCall, headers: HttpAnswer["headers"]): A2AError | undefined {
   if (headers.has("grpc-status")) return errorFromTrailers(headers);
   const type = headers.get("content-type") ?? "no content type";
-  const expected = typeOf(call);
+  const expected = chooseType(call);
   // `application/grpc-web` implies protobuf.
-  if (mediaTypeOf(type) === expected || `${mediaTypeOf(type)}+proto` === expected) return undefined;
+  if (readMediaType(type) === expected || `${readMediaType(type)}+proto` === expected) return undefined;
   return new A2AError("invalidAgentResponse", `the agent answered with ${type.slice(0, 80)} instead of ${expected}`);
 }
 
@@ -143,7 +142,7 @@ function send(call: WebCall, leaveSignal: AbortSignal | undefined): Promise<Unre
   const { timeoutMs = Number.POSITIVE_INFINITY } = options;
   const timeLimit = timeoutMs > timeoutMaxMs ? {} : wire.timeLimit(Math.ceil(timeoutMs));
   const headers = { ...options.headers, ...wire.headers, ...timeLimit };
-  const contentType = typeOf(call);
+  const contentType = chooseType(call);
   return sender({
     method: "POST",
     url: base + path,
@@ -154,7 +153,7 @@ function send(call: WebCall, leaveSignal: AbortSignal | undefined): Promise<Unre
   });
 }
 
-function typeOf({ wire, operation }: WebCall): string {
+function chooseType({ wire, operation }: WebCall): string {
   return operation.streams ? wire.streamType : wire.unaryType;
 }
 
@@ -182,7 +181,7 @@ function isEnd(wire: WebCall["wire"], { flags, data }: Envelope): boolean {
   if (flags === 0) return false;
   if (flags !== wire.endFlags)
     throw new A2AError("invalidAgentResponse", `an envelope of the answer has unknown flags: ${flags}`);
-  const error = wire.errorOfEnd(data);
+  const error = wire.readEndError(data);
   if (error !== undefined) throw error;
   return true;
 }

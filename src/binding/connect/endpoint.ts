@@ -10,12 +10,12 @@ import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/conn
 import { compressionGzip } from "@connectrpc/connect-node";
 import type { GrpcAdapter } from "../../version/codec.js";
 import { decodeOptions, groupByPath, type RpcMethod, type ServedPath } from "../grpc/method.js";
-import { BookedPieces, bookReply } from "../http/booked-body.js";
 import { type HttpEndpoint, type HttpReply, type HttpRequest, plainReply } from "../http/http.js";
-import { mediaTypeOf, toPrintable } from "../http/media-type.js";
+import { readMediaType, toPrintable } from "../http/media-type.js";
+import { AccountedBody, accountReply } from "../http/reply-writer.js";
 import type { BindingLimits, Service } from "../service.js";
+import { type BodyForm, readBodyForm } from "./body-checks.js";
 import { ConnectCall } from "./call.js";
-import { type BodyForm, bodyFormOf } from "./request-body.js";
 
 // Connect and gRPC-Web, for browsers, over connect-es.
 
@@ -30,7 +30,7 @@ export function createConnectEndpoint({ adapters, service }: ConnectEndpointOpti
   return (request) => {
     const endpoint = endpoints.get(request.path);
     if (endpoint === undefined || request.method !== "POST") return endpoint?.(request);
-    const type = mediaTypeOf(request.header("content-type"));
+    const type = readMediaType(request.header("content-type"));
     return servedTypes.has(type) ? endpoint(request) : refuseType(type);
   };
 }
@@ -55,7 +55,7 @@ function serve(path: ServedPath, service: Service): (request: HttpRequest) => Pr
   const [method] = path.methods;
   const handler = createHandler(method, service.limits);
   return async (request) => {
-    const form = bodyFormOf(request, service.limits);
+    const form = readBodyForm(request, service.limits);
     const call = new ConnectCall({ request, service, path, form });
     const leave = new AbortController();
     request.onLeave(() => leave.abort());
@@ -64,7 +64,7 @@ function serve(path: ServedPath, service: Service): (request: HttpRequest) => Pr
         httpVersion: "1.1",
         method: request.method,
         url: `http://localhost${request.path}${request.query === "" ? "" : `?${request.query}`}`,
-        header: headersOf(request, form),
+        header: pickHeaders(request, form),
         body: call.body(),
         signal: leave.signal,
         contextValues: createContextValues().set(callKey, call),
@@ -73,7 +73,7 @@ function serve(path: ServedPath, service: Service): (request: HttpRequest) => Pr
     if (call.reached && method.operation.streams) return streamReply(response, call);
     // connect-es reports an undecodable body as an internal error. `handle()` again reports it as the caller's fault.
     const blamesUs = response.status === 500 || response.status === 200;
-    return bookWhole(call, await readWhole(call.misread && blamesUs ? await handle() : response));
+    return accountWhole(call, await readWhole(call.misread && blamesUs ? await handle() : response));
   };
 }
 
@@ -86,20 +86,20 @@ function withStatus(response: UniversalServerResponse, { failedStatus }: Connect
 }
 
 function createHandler({ descriptor }: RpcMethod, limits: BindingLimits): UniversalHandler {
-  const callOf = ({ values }: HandlerContext): ConnectCall => {
+  const findCall = ({ values }: HandlerContext): ConnectCall => {
     const call = values.get(callKey);
     if (call === undefined) throw new TypeError("a call without its request");
     return call;
   };
-  const unary = (wire: AnyMessage, context: HandlerContext) => callOf(context).unary(wire, context);
-  const stream = (wire: AnyMessage, context: HandlerContext) => callOf(context).stream(wire, context);
+  const unary = (wire: AnyMessage, context: HandlerContext) => findCall(context).unary(wire, context);
+  const stream = (wire: AnyMessage, context: HandlerContext) => findCall(context).stream(wire, context);
   const router = createConnectRouter({
     grpc: false,
     acceptCompression: [compressionGzip],
     readMaxBytes: Math.max(limits.contentMaxBytes, limits.jsonBodyMaxBytes),
     jsonOptions: decodeOptions,
     binaryOptions: decodeOptions,
-    requestGate: (context) => callOf(context).admit(context.responseHeader),
+    requestGate: (context) => findCall(context).admit(context.responseHeader),
   });
   if (isStream(descriptor)) router.rpc<DescMethodServerStreaming>(descriptor, stream);
   if (isUnary(descriptor)) router.rpc<DescMethodUnary>(descriptor, unary);
@@ -126,7 +126,7 @@ const protocolHeaders = [
   "grpc-accept-encoding",
 ];
 
-function headersOf(request: HttpRequest, { isGzip, isEnveloped }: BodyForm): Headers {
+function pickHeaders(request: HttpRequest, { isGzip, isEnveloped }: BodyForm): Headers {
   const headers = new Headers();
   for (const name of protocolHeaders) {
     const value = request.header(name);
@@ -141,15 +141,15 @@ function streamReply({ status, header, body }: UniversalServerResponse, call: Co
   return {
     status,
     headers: { ...Object.fromEntries(header ?? []), "cache-control": "no-store, no-transform" },
-    body: body === undefined ? undefined : new BookedPieces(body, call),
+    body: body === undefined ? undefined : new AccountedBody(body, call),
   };
 }
 
 /** A reply that ends its call: at once, or when it is large and was taken. */
-function bookWhole(call: ConnectCall, reply: HttpReply & { readonly body: Uint8Array }): HttpReply {
+function accountWhole(call: ConnectCall, reply: HttpReply & { readonly body: Uint8Array }): HttpReply {
   let result: HttpReply = reply;
   try {
-    result = bookReply(call, reply);
+    result = accountReply(call, reply);
   } finally {
     if (result === reply) call.end();
   }

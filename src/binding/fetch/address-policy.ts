@@ -47,7 +47,7 @@ export async function allowedAddresses(
 ): Promise<readonly string[]> {
   const verdict = policy.host(host);
   if (verdict === "forbidden") throw new ForbiddenAddressError(host, policy);
-  const name = nameOf(host);
+  const name = normalizeHost(host);
   if (ipaddr.isValid(name)) return [name];
   const addresses = await lookup(name);
   if (addresses.length > 0 && (verdict === "allowed" || addresses.every(policy.address))) return addresses;
@@ -56,7 +56,7 @@ export async function allowedAddresses(
 
 /** Creates the policy of an option; error messages name the option. Throws a `TypeError` if the value is invalid. */
 export function addressPolicy(allow: AllowedAddresses, option: string): AddressPolicy {
-  return policyOf(ruleOf(allow, option), option);
+  return createPolicy(chooseRule(allow, option), option);
 }
 
 export interface ClientPolicyOptions {
@@ -72,12 +72,12 @@ export interface ClientPolicyOptions {
 
 /** The policy of a client. A card may point to other addresses than its own, but not into a private network. */
 export function clientPolicy({ allowPrivate, cardHost }: ClientPolicyOptions): AddressPolicy {
-  if (allowPrivate !== undefined) return policyOf(allowPrivate ? anyRule : publicRule, "allowPrivate");
-  const policy = policyOf(cardHost === undefined || isLoopback(cardHost) ? nearRule : publicRule, "allowPrivate");
+  if (allowPrivate !== undefined) return createPolicy(allowPrivate ? anyRule : publicRule, "allowPrivate");
+  const policy = createPolicy(cardHost === undefined || isLoopback(cardHost) ? nearRule : publicRule, "allowPrivate");
   // An IP address that the caller named is allowed. A name is not: it may resolve to another address next time.
-  const cardName = cardHost === undefined ? "" : nameOf(cardHost);
+  const cardName = cardHost === undefined ? "" : normalizeHost(cardHost);
   if (!ipaddr.isValid(cardName)) return policy;
-  return { ...policy, host: (host) => (nameOf(host) === cardName ? "allowed" : policy.host(host)) };
+  return { ...policy, host: (host) => (normalizeHost(host) === cardName ? "allowed" : policy.host(host)) };
 }
 
 type Address = IPv4 | IPv6;
@@ -90,12 +90,12 @@ interface Rule {
   readonly address: (address: Address) => boolean;
 }
 
-function policyOf(rule: Rule, option: string): AddressPolicy {
+function createPolicy(rule: Rule, option: string): AddressPolicy {
   const address = (text: string): boolean => ipaddr.isValid(text) && rule.address(ipaddr.process(text));
   return {
     words: `${rule.words} (${option})`,
     host(host) {
-      const name = nameOf(host);
+      const name = normalizeHost(host);
       if (!ipaddr.isValid(name)) return rule.name(name);
       return address(name) ? "allowed" : "forbidden";
     },
@@ -103,7 +103,7 @@ function policyOf(rule: Rule, option: string): AddressPolicy {
   };
 }
 
-function ruleOf(allow: AllowedAddresses, option: string): Rule {
+function chooseRule(allow: AllowedAddresses, option: string): Rule {
   if (allow === "public") return publicRule;
   if (allow === "loopback") return loopbackRule;
   if (Array.isArray(allow) && allow.length > 0) return listRule(allow, option);
@@ -135,8 +135,10 @@ const anyRule: Rule = { words: "any address", name: () => "allowed", address: ()
 
 // A listed name is trusted whatever it resolves to. This is how to allow your own network.
 function listRule(entries: readonly string[], option: string): Rule {
-  const blocks = entries.map((entry) => blockOf(entry, option)).filter((block) => block !== undefined);
-  const names = entries.filter((entry) => blockOf(entry, option) === undefined).map((name) => patternOf(name, option));
+  const blocks = entries.map((entry) => parseBlock(entry, option)).filter((block) => block !== undefined);
+  const names = entries
+    .filter((entry) => parseBlock(entry, option) === undefined)
+    .map((name) => parsePattern(name, option));
   const exactNames = new Set(names.filter((name) => !name.startsWith("*.")));
   const endings = names.filter((name) => name.startsWith("*.")).map((name) => name.slice(1));
   return {
@@ -149,7 +151,7 @@ function listRule(entries: readonly string[], option: string): Rule {
   };
 }
 
-function blockOf(entry: string, option: string): Block | undefined {
+function parseBlock(entry: string, option: string): Block | undefined {
   if (typeof entry !== "string") throw invalidEntry(String(entry), option);
   const [address = "", bits] = entry.split("/");
   if (!ipaddr.IPv6.isValid(address) && !ipaddr.IPv4.isValidFourPartDecimal(address)) return undefined;
@@ -162,13 +164,13 @@ function blockOf(entry: string, option: string): Block | undefined {
 const namePattern = /^(?:\*\.)?[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)*\.?$/u;
 
 // Normalizes a name as a URL does, for comparison: lower case, other scripts in their ASCII form.
-function patternOf(entry: string, option: string): string {
+function parsePattern(entry: string, option: string): string {
   const wildcard = entry.startsWith("*.") ? "*." : "";
   const url = `http://${entry.slice(wildcard.length)}`;
   if (entry === "public" || entry === "loopback" || !namePattern.test(entry) || !URL.canParse(url)) {
     throw invalidEntry(entry, option);
   }
-  const name = nameOf(new URL(url).hostname);
+  const name = normalizeHost(new URL(url).hostname);
   if (ipaddr.isValid(name)) throw invalidEntry(entry, option);
   return wildcard + name;
 }
@@ -188,6 +190,6 @@ function isLocalName(name: string): boolean {
 }
 
 // Strips the brackets of IPv6 and a trailing dot.
-function nameOf(host: string): string {
+function normalizeHost(host: string): string {
   return host.startsWith("[") ? host.slice(1, -1) : host.replace(/\.$/, "");
 }

@@ -3,10 +3,10 @@ import type { EventSourceMessage } from "eventsource-parser";
 import { noop } from "../../protocol/async/noop.js";
 import { A2AError, CallError, changeError, errorCodeFromHttp, errorTable } from "../../protocol/errors.js";
 import { type AnswerBody, type HttpAnswer, readRetryAfter, readTextWithin } from "../../protocol/fetch.js";
-import { eventStreamType, mediaTypeOf } from "../http/media-type.js";
+import { eventStreamType, readMediaType } from "../http/media-type.js";
 import type { UnreadAnswer } from "./call.js";
 import { readEventStream } from "./event-stream-reader.js";
-import { assertFewValues, leastLength } from "./few-values.js";
+import { assertValueLimit, leastLength } from "./value-limit.js";
 
 // Reads responses of an agent within limits.
 
@@ -46,7 +46,7 @@ export async function readText(answer: UnreadAnswer, limit: BodyLimit): Promise<
       isBounded || response.body === null
         ? await response.text()
         : await readTextWithin(response.body.getReader(), maxBytes, () => tooLarge(limit));
-    if (text.length >= leastLength) await assertFewValues([text], maxBytes);
+    if (text.length >= leastLength) await assertValueLimit([text], maxBytes);
     return text;
   } catch (cause) {
     throw failure(cause);
@@ -83,7 +83,7 @@ export function parseAnswer(text: string): JsonValue | undefined {
 }
 
 export function isEventStream({ response }: UnreadAnswer): boolean {
-  return mediaTypeOf(response.headers.get("content-type") ?? undefined) === eventStreamType;
+  return readMediaType(response.headers.get("content-type") ?? undefined) === eventStreamType;
 }
 
 /** Yields the events of a streamed response, in batches as they arrive. */

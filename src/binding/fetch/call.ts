@@ -6,7 +6,7 @@ import { formatExtensions, lowerCaseNames, versionParameter } from "../../protoc
 import type { JsonRpcAdapter } from "../../version/codec.js";
 import { fetchFailure } from "./failure.js";
 
-// What the client transports over HTTP share: one `fetch` call, and what its failures mean.
+// One `fetch` call of a client transport over HTTP, and the meaning of its failures.
 
 export interface HttpTransportOptions {
   /** URL of the interface from the agent card. */
@@ -46,7 +46,7 @@ export interface UnreadAnswer {
 
 export type SendHttp = (call: OutgoingCall) => Promise<UnreadAnswer>;
 
-/** What a version adapter specifies about its calls. */
+/** How a version marks its calls. */
 type SpokenVersion = Pick<JsonRpcAdapter, "declares" | "extensionsName">;
 
 /** Creates the function that sends the calls of one version to one interface. */
@@ -62,24 +62,24 @@ export function createSender(options: HttpTransportOptions, adapter: SpokenVersi
     const { method, url, body } = call;
     const deadline = call.options.timeoutMs === undefined ? undefined : AbortSignal.timeout(call.options.timeoutMs);
     const signal = anySignal([call.options.signal, call.leaveSignal, deadline]);
-    const failureOf = (cause: unknown, what: string): unknown =>
+    const describeFailure = (cause: unknown, what: string): unknown =>
       localFailure(call, deadline, cause) ?? fetchFailure({ what, cause, started: true });
-    const failure = (cause: unknown): unknown => failureOf(cause, `the answer of ${url} broke off`);
+    const failure = (cause: unknown): unknown => describeFailure(cause, `the answer of ${url} broke off`);
     const init: FetchInit = {
       method,
-      headers: headersOf(base, call, extensionsName),
+      headers: buildHeaders(base, call, extensionsName),
       ...(body === undefined ? {} : { body }),
       ...(signal === undefined ? {} : { signal }),
     };
     try {
       return { response: await send(withQuery(url, call.options.query), init), failure };
     } catch (cause) {
-      throw failureOf(cause, `cannot reach ${url}`);
+      throw describeFailure(cause, `cannot reach ${url}`);
     }
   };
 }
 
-function headersOf(
+function buildHeaders(
   base: Readonly<Record<string, string>>,
   call: OutgoingCall,
   extensionsName: string,

@@ -3,7 +3,7 @@ import { noop } from "../../protocol/async/noop.js";
 import { replyTooLarge } from "../../protocol/codec/reply-too-large.js";
 import { ConnectionError } from "../../protocol/errors.js";
 import type { AnswerBody } from "../../protocol/fetch.js";
-import { assertFewValues, leastLength } from "./few-values.js";
+import { assertValueLimit, leastLength } from "./value-limit.js";
 
 // Reads server-sent events. Accepts comments, unknown event names, any line ending and a last event without its blank
 // line.
@@ -30,7 +30,7 @@ export async function* readEventStream(
       }
       const longEvents = batch.filter(({ data }) => data.length >= leastLength);
       if (longEvents.length > 0)
-        await assertFewValues(
+        await assertValueLimit(
           longEvents.map(({ data }) => data),
           maxBytes,
         );

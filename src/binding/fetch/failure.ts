@@ -16,13 +16,13 @@ export function fetchFailure({ what, cause, started }: FetchFailure): A2AError {
   const causes = listCauses(cause);
   for (const error of causes) {
     if (error instanceof A2AError) return error;
-    if (headerOverflow.test(codeOf(error))) {
+    if (headerOverflow.test(readCode(error))) {
       const limit = "the limit of Node (node --max-http-header-size)";
       return new A2AError("contentTooLarge", `the headers of the agent's answer are over ${limit}`, { cause });
     }
   }
   const written = started && !causes.some(isUnsent);
-  const reason = reasonOf(causes.at(-1));
+  const reason = describeCause(causes.at(-1));
   return new ConnectionError(reason === "" ? what : `${what}: ${reason}`, {
     cause,
     written,
@@ -31,7 +31,7 @@ export function fetchFailure({ what, cause, started }: FetchFailure): A2AError {
 }
 
 // When several addresses fail, Node has one error for each and no message in the surrounding one.
-function reasonOf(error: Error | undefined): string {
+function describeCause(error: Error | undefined): string {
   return (error instanceof AggregateError ? error.errors.map(messageOf).join(", ") : "") || error?.message || "";
 }
 
@@ -52,18 +52,18 @@ const finalErrorCodes: readonly RegExp[] = [
 ];
 
 function isUnsent(error: Error): boolean {
-  if (connectErrorCodes.test(codeOf(error)) || isFinal(error)) return true;
+  if (connectErrorCodes.test(readCode(error)) || isFinal(error)) return true;
   return "socket" in error && isUntouched(error.socket);
 }
 
 function isFinal(error: Error): boolean {
-  const code = codeOf(error);
+  const code = readCode(error);
   return finalErrorCodes.some((form) => form.test(code));
 }
 
 /** Whether a server speaks no TLS or no HTTP, for which undici has a text alone. It may have read some of the request. */
 function speaksOtherProtocol(error: Error): boolean {
-  return codeOf(error) === "ERR_SSL_WRONG_VERSION_NUMBER" || error.message.includes("(Expected HTTP/");
+  return readCode(error) === "ERR_SSL_WRONG_VERSION_NUMBER" || error.message.includes("(Expected HTTP/");
 }
 
 /** Whether undici's socket details prove that nothing was sent. */
@@ -72,6 +72,6 @@ function isUntouched(socket: unknown): boolean {
 }
 
 /** The code of an error; `""` if it has none. */
-function codeOf(error: Error): string {
+function readCode(error: Error): string {
   return "code" in error ? String(error.code) : "";
 }

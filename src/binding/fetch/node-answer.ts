@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { Readable, Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { noop } from "../../protocol/async/noop.js";
@@ -5,6 +6,9 @@ import type { AnswerBody, AnswerReader, HttpAnswer } from "../../protocol/fetch.
 
 // An undici response behind the interface of a `fetch` response. Saves 24 % of the client's CPU time for a JSON-RPC
 // call compared with building a `Response`; Node 24.21.
+
+/** Called with the size of each piece of an answer that a client reads, for the calls that are made within `run`. */
+export const answerCounter = new AsyncLocalStorage<(bytes: number) => void>();
 
 /** A response as undici returns it. */
 export interface RawAnswer {

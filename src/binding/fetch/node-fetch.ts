@@ -4,10 +4,9 @@ import { ConnectionError } from "../../protocol/errors.js";
 import type { Fetch, FetchInit, HttpAnswer } from "../../protocol/fetch.js";
 import { loadPackage } from "../../protocol/load-package.js";
 import { type AddressPolicy, allowedAddresses, ForbiddenAddressError, type Lookup } from "./address-policy.js";
-import { answerCounter } from "./answer-counter.js";
 import type { ClientTls } from "./client-tls.js";
 import { fetchFailure } from "./failure.js";
-import { NodeAnswer } from "./node-answer.js";
+import { answerCounter, NodeAnswer } from "./node-answer.js";
 import { followRedirects, type Hop, refuseRedirect } from "./redirects.js";
 
 export interface NodeFetchOptions {
@@ -81,7 +80,7 @@ async function openNetwork(options: NodeFetchOptions): Promise<Network> {
   const { policy, redirectPolicy = policy } = options;
   const open = (tls: ClientTls, allowed: AddressPolicy | undefined): Agent => {
     const judged = { ...options, policy: allowed };
-    const connector = connectorOf(undici.buildConnector, judged, { ...tls, signal: closing.signal });
+    const connector = createConnector(undici.buildConnector, judged, { ...tls, signal: closing.signal });
     const connect = whenWanted(connector, (origin) => pendingRequests.has(origin));
     // The deadline of the call limits how long an agent may be silent.
     return new undici.Agent({ connect, headersTimeout: 0, bodyTimeout: 0, keepAliveMaxTimeout: idleMaxMs });
@@ -194,7 +193,7 @@ function whenWanted(
  * Connects where the policy allows. Checks the addresses in the lookup of the connect itself, so that they cannot
  * change in between.
  */
-function connectorOf(
+function createConnector(
   build: typeof buildConnector,
   { policy, lookup, connectTimeoutMs = connectTimeoutDefaultMs }: NodeFetchOptions,
   { ca, cert, key, signal }: ClientTls & { readonly signal: AbortSignal },

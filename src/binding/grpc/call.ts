@@ -6,29 +6,37 @@ import { A2AError } from "../../protocol/errors.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import { formatExtensions } from "../../protocol/service-parameters.js";
 import type { WireEvent } from "../../version/codec.js";
-import { BodyWatch } from "../body-watch.js";
+import { BodyWatch, requestTooLarge } from "../http/request-body.js";
 import type { CallTimes } from "../listen/connection.js";
-import { certificateFrom } from "../peer-certificate.js";
+import { parseCertificate } from "../peer-certificate.js";
 import { requestIdParameter } from "../request-id.js";
-import { requestTooLarge } from "../request-too-large.js";
 import { oneStep, ServerCall } from "../server-call.js";
 import type { AddressedService } from "../service.js";
 import { errorToStatus } from "./errors.js";
-import { setHttpStatus } from "./internals/http-status.js";
-import type { RawCall, TakenCallListener } from "./internals/taken-call.js";
-import { addressOf, asBuffer, decodeMessage, headersOf, methodFor, type RpcMethod } from "./method.js";
+import { type RawCall, setHttpStatus, type TakenCallListener } from "./internals/taken-call.js";
+import { asBuffer, createHeaderReader, decodeMessage, methodFor, type RpcMethod, withoutPort } from "./method.js";
 import { type GrpcTarget, type NamedAgent, putName, takeName } from "./target.js";
+
+// One call over gRPC: the listener of its raw call, and the pipeline's binding.
+//
+// A call has its head first: the metadata names the service, then the caller is authenticated, the version picks the
+// RPC, and the call is admitted. Only then is the message read; its pieces are booked and watched while grpc-js puts
+// them together. Decoding may move the call to the agent that its tenant names. Then the operation runs, and sends one
+// reply or, in `#pump`, events as they come.
+//
+// The call is over once: when it succeeds, fails, or is canceled, whichever is first. Nothing is sent after that.
+// Headers wait for the first message, so that a call that fails earlier gets a trailers-only response.
 
 // Unsent bytes of a stream above which reading its subscription pauses.
 const highWaterBytes = 32 * 1024;
 
 const okStatus = { code: status.OK, details: "OK", metadata: null };
 
-/** What a call needs to be served. */
+/** Serves the calls of one path. */
 export interface GrpcCallOptions {
   readonly path: string;
-  readonly targetOf: (destination: AddressedService) => GrpcTarget;
-  /** What answers at an authority. */
+  readonly findTarget: (destination: AddressedService) => GrpcTarget;
+  /** Finds the service at an authority (`host:port`). */
   readonly at: (authority: string) => AddressedService;
   /** The time limits of the request message. */
   readonly times: CallTimes;
@@ -58,14 +66,14 @@ export class GrpcCall implements TakenCallListener {
   }
 
   onReceiveMetadata(metadata: Metadata): void {
-    const { at, targetOf } = this.#options;
-    this.#target = targetOf(at(this.#call.getHost()));
+    const { at, findTarget } = this.#options;
+    this.#target = findTarget(at(this.#call.getHost()));
     const call = new ServerCall(this.#target.service, {
       binding: "GRPC",
-      header: headersOf(metadata),
-      peer: () => addressOf(this.#call.getPeer()),
+      header: createHeaderReader(metadata),
+      peer: () => withoutPort(this.#call.getPeer()),
       deadline: finiteOrNone(Number(this.#call.getDeadline())),
-      certificate: () => certificateFrom(this.#call.getAuthContext?.()?.sslPeerCertificate?.raw),
+      certificate: () => parseCertificate(this.#call.getAuthContext?.()?.sslPeerCertificate?.raw),
     });
     this.#serverCall = call;
     try {
@@ -117,7 +125,7 @@ export class GrpcCall implements TakenCallListener {
     const { times } = this.#options;
     this.#method = this.#methodFor(call);
     call.admit();
-    this.#watch = new BodyWatch(times, (error) => this.#fail(error));
+    this.#watch = new BodyWatch(times, (error) => this.#fail(error), call.service.clock);
     this.#call.startRead();
   }
 
@@ -165,7 +173,7 @@ export class GrpcCall implements TakenCallListener {
 
   /** Continues at the agent that the request names. */
   #moveTo(call: ServerCall, { destination, name }: NamedAgent, bytes: number): void {
-    this.#target = this.#options.targetOf(destination);
+    this.#target = this.#options.findTarget(destination);
     this.#name = name;
     call.moveTo(destination.service);
     const { contentMaxBytes } = destination.service.limits;
@@ -199,7 +207,7 @@ export class GrpcCall implements TakenCallListener {
 
   #sendEvents(events: readonly WireEvent<AnyMessage>[]): void {
     for (const { payload } of events) {
-      this.#sendCounted(bytesOf(this.#rpc().descriptor.output, payload));
+      this.#sendCounted(encodeEvent(this.#rpc().descriptor.output, payload));
     }
   }
 
@@ -254,7 +262,7 @@ export class GrpcCall implements TakenCallListener {
     const status = errorToStatus(publicError, this.#adapter());
     if (!this.#headersSent) {
       // Proxies repeat calls with HTTP 503. gRPC clients read the gRPC status, or take 503 as UNAVAILABLE.
-      if (call.httpStatusOf(publicError) === 503) setHttpStatus(this.#call, 503);
+      if (call.chooseHttpStatus(publicError) === 503) setHttpStatus(this.#call, 503);
       status.metadata?.set(requestIdParameter, call.requestId);
       addFields(status.metadata, call.rateFields);
     }
@@ -301,7 +309,7 @@ function finiteOrNone(time: number): number | undefined {
 // Node's buffer pool alive.
 const eventBytes = new WeakMap<AnyMessage, Uint8Array>();
 
-function bytesOf(schema: DescMessage, event: AnyMessage): Uint8Array {
+function encodeEvent(schema: DescMessage, event: AnyMessage): Uint8Array {
   const cachedBytes = eventBytes.get(event);
   if (cachedBytes !== undefined) return cachedBytes;
   const bytes = writeBinary(schema, event);

@@ -1,5 +1,6 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { type ChannelInterface, Metadata, type StatusObject } from "@grpc/grpc-js";
+import { timerMs } from "../../protocol/async/clock.js";
 import { readBinary } from "../../protocol/codec/binary/reader.js";
 import { writeBuffer } from "../../protocol/codec/binary/writer.js";
 import { maxReplyValues, tooManyReplyValues } from "../../protocol/codec/reply-values.js";
@@ -12,13 +13,11 @@ import type { AddressPolicy, Lookup } from "../fetch/address-policy.js";
 import type { ClientTls } from "../fetch/client-tls.js";
 import { connectTimeoutDefaultMs } from "../fetch/node-fetch.js";
 import { createTransport, missingOperation } from "../transport.js";
-import { credentialsOf } from "./address.js";
 import { CallItems } from "./call-items.js";
-import { ChannelManager } from "./channel-manager.js";
+import { ChannelManager, createCredentials } from "./channel-manager.js";
 import { callFailure } from "./internals/call-failure.js";
 import { type CallRequest, type OpenCall, openCall } from "./internals/open-call.js";
-import { keepaliveSettings } from "./keepalive.js";
-import { decodeOptions, methodsOf, type RpcMethod } from "./method.js";
+import { decodeOptions, listMethods, type RpcMethod } from "./method.js";
 
 export interface GrpcTransportOptions {
   /** `host:port` or a URL. `https` and `grpcs` mean TLS, with 443 as the default port. */
@@ -64,21 +63,23 @@ export function createGrpcTransport(options: GrpcTransportOptions): GrpcTranspor
     "grpc.service_config_disable_resolution": 1,
     // Clients share no connections, so a connection that one gave up never reaches another.
     "grpc.use_local_subchannel_pool": 1,
-    ...keepaliveSettings(grpcKeepaliveMs, grpcKeepaliveTimeoutMs),
+    // The longest delay of a timer means never.
+    "grpc.keepalive_time_ms": timerMs(grpcKeepaliveMs),
+    "grpc.keepalive_timeout_ms": timerMs(grpcKeepaliveTimeoutMs),
   };
-  const credentials = credentialsOf(address, tls);
+  const credentials = createCredentials(address, tls);
   const channels = new ChannelManager({ address, credentials, settings, connectTimeoutMs, policy, lookup });
   const metadata = metadataWriter(options);
   const connection = { channels, address, metadata, maxValues: maxReplyValues(replyMaxBytes) };
-  const methods = new Map(methodsOf(adapter).map((method) => [method.operation, { ...method, ...connection }]));
-  const methodOf = (operation: Operation): CalledMethod => {
+  const methods = new Map(listMethods(adapter).map((method) => [method.operation, { ...method, ...connection }]));
+  const findMethod = (operation: Operation): CalledMethod => {
     const method = methods.get(operation);
     if (method !== undefined) return method;
     throw missingOperation(adapter, operation, "GRPC");
   };
   const calls = createTransport({
-    unary: (operation, request, options) => callUnary(() => methodOf(operation), request, options),
-    stream: (operation, request, options) => callStream(() => methodOf(operation), request, options),
+    unary: (operation, request, options) => callUnary(() => findMethod(operation), request, options),
+    stream: (operation, request, options) => callStream(() => findMethod(operation), request, options),
   });
   return { ...(adapter.call?.(calls) ?? calls), close: () => channels.close() };
 }
@@ -109,7 +110,7 @@ async function callUnary(find: () => CalledMethod, request: AnyMessage, options:
       onEnd(failure) {
         signal?.removeEventListener("abort", call.cancel);
         try {
-          if (failure !== undefined) throw failureOf(failure, { method, channel, call });
+          if (failure !== undefined) throw readFailure(failure, { method, channel, call });
           resolve(adapter.readReply(operation, decodeReply(method, reply), request));
         } catch (error) {
           reject(signal?.aborted === true ? signal.reason : error);
@@ -152,7 +153,7 @@ function callStream(
       leave.abort();
       if (channelCall !== undefined) signal?.removeEventListener("abort", channelCall.call.cancel);
     },
-    failure: (outcome) => (signal?.aborted === true ? signal.reason : failureOf(outcome, channelCall)),
+    failure: (outcome) => (signal?.aborted === true ? signal.reason : readFailure(outcome, channelCall)),
   });
 }
 
@@ -207,7 +208,7 @@ interface ChannelCall {
   readonly call: OpenCall;
 }
 
-function failureOf(outcome: StatusObject, { method, channel, call }: ChannelCall): A2AError {
+function readFailure(outcome: StatusObject, { method, channel, call }: ChannelCall): A2AError {
   const { channels, address } = method;
   const failure = callFailure(outcome, { channel, method, address, peer: call.getPeer() });
   if (failure instanceof ConnectionError && !failure.written) channels.drop(channel);

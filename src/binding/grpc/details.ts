@@ -13,7 +13,7 @@ type Detail =
   | { readonly desc: typeof RetryInfoSchema; readonly value: MessageShape<typeof RetryInfoSchema> };
 
 /** Returns `ErrorInfo` always, `BadRequest` and `RetryInfo` if the error has violations or a retry delay. */
-export function detailsOf(error: A2AError, maxViolations = error.violations.length): readonly Detail[] {
+export function buildDetails(error: A2AError, maxViolations = error.violations.length): readonly Detail[] {
   const details: Detail[] = createErrorInfos(error).map(({ reason, domain, metadata }) => ({
     desc: ErrorInfoSchema,
     value: create(ErrorInfoSchema, { reason, domain, metadata: { ...metadata } }),
@@ -50,12 +50,12 @@ export function encodeStatus(error: A2AError, code: number = errorTable[error.co
   const encode = (details: readonly Detail[]): Uint8Array =>
     toBinary(StatusSchema, create(StatusSchema, { code, message, details: details.map(pack) }));
   for (let count = error.violations.length; ; count = Math.trunc(count / 2)) {
-    const bytes = encode(detailsOf(error, count));
+    const bytes = encode(buildDetails(error, count));
     if (bytes.length <= statusMaxBytes) return bytes;
     if (count === 0) break;
   }
-  const shortest = encode(detailsOf(changeError(error, { metadata: {}, violations: [], retryAfterMs: undefined })));
-  return shortest.length <= statusMaxBytes ? shortest : encode(detailsOf(new A2AError(error.code, message)));
+  const shortest = encode(buildDetails(changeError(error, { metadata: {}, violations: [], retryAfterMs: undefined })));
+  return shortest.length <= statusMaxBytes ? shortest : encode(buildDetails(new A2AError(error.code, message)));
 }
 
 function pack({ desc, value }: Detail): Any {

@@ -11,7 +11,7 @@ import type {
   HealthCheckResponse,
   HealthListResponse,
 } from "../../../gen/grpc/health/v1/health_pb.js";
-import { definitionOf } from "./own-services.js";
+import { defineService } from "./own-services.js";
 
 /** `grpc.health.v1`, for the whole server (the empty name) and for each service. */
 export interface Health {
@@ -33,7 +33,7 @@ export function createHealth(services: readonly string[]): Health {
       const { SERVING, NOT_SERVING, SERVICE_UNKNOWN } = pb.HealthCheckResponse_ServingStatus;
       const answer = (status = isServing ? SERVING : NOT_SERVING) => create(pb.HealthCheckResponseSchema, { status });
       tell = (watcher) => void watcher.write(answer());
-      server.addService(definitionOf(pb.Health), {
+      server.addService(defineService(pb.Health), {
         Check(
           { request }: ServerUnaryCall<HealthCheckRequest, HealthCheckResponse>,
           reply: sendUnaryData<HealthCheckResponse>,

@@ -7,8 +7,7 @@ import type { Operation } from "../../protocol/operations.js";
 import type { GrpcAdapter } from "../../version/codec.js";
 import { adaptersFor } from "../../version/detect.js";
 import { joinLines } from "../one-credential.js";
-import type { ServerCall } from "../server-call.js";
-import { handlerFor } from "../version-handler.js";
+import { handlerFor, type ServerCall } from "../server-call.js";
 
 /** One RPC of an adapter. */
 export interface RpcMethod {
@@ -25,7 +24,7 @@ export interface ServedPath {
 }
 
 /** The RPCs of an adapter with their operations. */
-export function methodsOf(adapter: GrpcAdapter): readonly RpcMethod[] {
+export function listMethods(adapter: GrpcAdapter): readonly RpcMethod[] {
   return [...adapter.methods].map(([name, operation]) => {
     const descriptor = adapter.service.methods.find((method) => method.name === name);
     if (descriptor === undefined) throw new TypeError(`${adapter.service.typeName} has no method ${name}`);
@@ -36,7 +35,7 @@ export function methodsOf(adapter: GrpcAdapter): readonly RpcMethod[] {
 /** Maps each path to its RPCs, newest first. */
 export function groupByPath(adapters: readonly GrpcAdapter[]): ReadonlyMap<string, ServedPath> {
   const paths = new Map<string, ServedPath>();
-  for (const method of adapters.flatMap(methodsOf)) {
+  for (const method of adapters.flatMap(listMethods)) {
     const { path } = method;
     const existing = paths.get(path);
     paths.set(path, { path, methods: existing === undefined ? [method] : [...existing.methods, method] });
@@ -70,7 +69,7 @@ export function methodFor(call: ServerCall, { methods }: ServedPath): RpcMethod 
  * A metadata value as one string: repeated values joined by commas, binary values in base64. Throws `invalidRequest` for
  * different credentials.
  */
-function headerOf(metadata: Metadata, name: string): string | undefined {
+function readHeader(metadata: Metadata, name: string): string | undefined {
   const values = metadata.get(name);
   return joinLines(
     name,
@@ -79,13 +78,13 @@ function headerOf(metadata: Metadata, name: string): string | undefined {
 }
 
 /** The address of a peer, without its port. */
-export function addressOf(peer: string): string {
+export function withoutPort(peer: string): string {
   return peer.slice(0, peer.lastIndexOf(":"));
 }
 
 /** Returns a reader of the metadata that keeps nothing else in memory. */
-export function headersOf(metadata: Metadata): ReadHeader {
-  return (name) => headerOf(metadata, name);
+export function createHeaderReader(metadata: Metadata): ReadHeader {
+  return (name) => readHeader(metadata, name);
 }
 
 /** Returns a `Buffer` on the same memory, the only type that grpc-js writes. */

@@ -13,7 +13,7 @@ import { asBuffer } from "./method.js";
  * Converts a service of gRPC itself, health or reflection, to the form that grpc-js takes. Generated descriptors are
  * used, since a bundle has no proto files. `typeName`: the name to serve it under.
  */
-export function definitionOf(service: DescService, typeName: string = service.typeName): ServiceDefinition {
+export function defineService(service: DescService, typeName: string = service.typeName): ServiceDefinition {
   const methods = service.methods.map((method) => [method.name, methodDefinition(method, typeName)]);
   return Object.fromEntries(methods);
 }
@@ -26,10 +26,10 @@ function methodDefinition(
     path: `/${typeName}/${name}`,
     requestStream: methodKind === "client_streaming" || methodKind === "bidi_streaming",
     responseStream: methodKind === "server_streaming" || methodKind === "bidi_streaming",
-    ...{ requestSerialize: writerOf(input), requestDeserialize: readerOf(input) },
-    ...{ responseSerialize: writerOf(output), responseDeserialize: readerOf(output) },
+    ...{ requestSerialize: createWriter(input), requestDeserialize: createReader(input) },
+    ...{ responseSerialize: createWriter(output), responseDeserialize: createReader(output) },
   };
 }
 
-const writerOf = (schema: DescMessage) => (message: Message) => asBuffer(toBinary(schema, message));
-const readerOf = (schema: DescMessage) => (bytes: Buffer) => fromBinary(schema, bytes);
+const createWriter = (schema: DescMessage) => (message: Message) => asBuffer(toBinary(schema, message));
+const createReader = (schema: DescMessage) => (bytes: Buffer) => fromBinary(schema, bytes);

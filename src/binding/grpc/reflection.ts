@@ -11,12 +11,12 @@ import {
   ServerReflectionResponseSchema,
 } from "../../../gen/grpc/reflection/v1/reflection_pb.js";
 import type { GrpcAdapter } from "../../version/codec.js";
-import { certificateFrom } from "../peer-certificate.js";
+import { parseCertificate } from "../peer-certificate.js";
 import { ServerCall } from "../server-call.js";
 import type { AddressedService, CallHead, Service } from "../service.js";
 import { errorToStatus } from "./errors.js";
-import { addressOf, headersOf } from "./method.js";
-import { definitionOf } from "./own-services.js";
+import { createHeaderReader, withoutPort } from "./method.js";
+import { defineService } from "./own-services.js";
 
 /** The service is served under two names, with the same messages. */
 const typeNames = [ServerReflection.typeName, "grpc.reflection.v1alpha.ServerReflection"];
@@ -43,7 +43,7 @@ export async function addReflection(
       messageResponse: index.answer(request.messageRequest),
     });
   const ServerReflectionInfo = async (dialog: Dialog): Promise<void> => {
-    const refusal = await refusalOf(dialog, at(dialog.getHost()).service);
+    const refusal = await refuseCaller(dialog, at(dialog.getHost()).service);
     if (refusal !== undefined) {
       dialog.emit("error", refusal);
       return;
@@ -56,12 +56,12 @@ export async function addReflection(
     });
     dialog.on("end", () => dialog.end());
   };
-  for (const name of typeNames) server.addService(definitionOf(ServerReflection, name), { ServerReflectionInfo });
+  for (const name of typeNames) server.addService(defineService(ServerReflection, name), { ServerReflectionInfo });
 }
 
 /** Authenticates the caller, within the limits of its address. Returns the status of a refused call. */
-async function refusalOf(dialog: Dialog, service: Service): Promise<Partial<StatusObject> | undefined> {
-  const call = new ServerCall(service, headOf(dialog));
+async function refuseCaller(dialog: Dialog, service: Service): Promise<Partial<StatusObject> | undefined> {
+  const call = new ServerCall(service, buildHead(dialog));
   try {
     await call.authenticate();
     return undefined;
@@ -72,12 +72,12 @@ async function refusalOf(dialog: Dialog, service: Service): Promise<Partial<Stat
   }
 }
 
-function headOf(dialog: Dialog): CallHead {
+function buildHead(dialog: Dialog): CallHead {
   return {
     binding: "GRPC",
-    header: headersOf(dialog.metadata),
-    peer: () => addressOf(dialog.getPeer()),
-    certificate: () => certificateFrom(dialog.getAuthContext().sslPeerCertificate?.raw),
+    header: createHeaderReader(dialog.metadata),
+    peer: () => withoutPort(dialog.getPeer()),
+    certificate: () => parseCertificate(dialog.getAuthContext().sslPeerCertificate?.raw),
   };
 }
 
@@ -132,7 +132,7 @@ class SchemaIndex {
     this.#files.set(name, file);
     for (const dependency of file.dependencies) this.#add(dependency);
     for (const type of nestedTypes(file)) {
-      for (const symbol of [type.typeName, ...membersOf(type)]) this.#symbols.set(symbol, file);
+      for (const symbol of [type.typeName, ...listMembers(type)]) this.#symbols.set(symbol, file);
       if (type.kind === "service") this.#services.add(type.typeName);
       if (type.kind === "extension") this.#addExtension(type, file);
     }
@@ -145,7 +145,7 @@ class SchemaIndex {
 }
 
 /** The full names of the members of a type. Values of an enum are in the scope of the enum, not below it. */
-function membersOf(type: NestedType): readonly string[] {
+function listMembers(type: NestedType): readonly string[] {
   const { typeName } = type;
   const names = (list: readonly { readonly name: string }[], scope = typeName) =>
     list.map(({ name }) => (scope === "" ? name : `${scope}.${name}`));

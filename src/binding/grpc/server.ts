@@ -1,11 +1,11 @@
 import { Server } from "@grpc/grpc-js";
+import { timerMs } from "../../protocol/async/clock.js";
 import type { GrpcAdapter } from "../../version/codec.js";
 import { defaultListenerLimits, type ListenerLimits } from "../listen/connection.js";
 import type { AddressedService, Service } from "../service.js";
 import { GrpcCall } from "./call.js";
 import { createHealth } from "./health.js";
 import { leaveCall, registerTaken, takeCall } from "./internals/taken-call.js";
-import { keepaliveSettings } from "./keepalive.js";
 import { groupByPath } from "./method.js";
 import { addReflection } from "./reflection.js";
 import { createTargets } from "./target.js";
@@ -16,7 +16,7 @@ export interface GrpcServerOptions {
   readonly adapters: readonly GrpcAdapter[];
   /** Its limits hold for all calls. */
   readonly service: Pick<Service, "limits">;
-  /** What answers at an authority (`host:port`). */
+  /** Finds the service at an authority (`host:port`). */
   readonly at: (authority: string) => AddressedService;
   /** Whether to serve gRPC reflection. Default: true. */
   readonly reflection?: boolean | undefined;
@@ -44,18 +44,19 @@ export interface GrpcServer {
 /** Creates a server with every operation of every adapter. Callers are authenticated before a message is read. */
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const { service, at, reflection = true, limits = defaultListenerLimits } = options;
-  const targetOf = createTargets();
+  const findTarget = createTargets();
   const paths = new Set<string>();
   const server = new Server({
     // Pings detect peers that vanished; a stream that waits for events would never notice.
-    ...keepaliveSettings(limits.grpcKeepaliveMs, limits.grpcKeepaliveTimeoutMs),
+    "grpc.keepalive_time_ms": timerMs(limits.grpcKeepaliveMs),
+    "grpc.keepalive_timeout_ms": timerMs(limits.grpcKeepaliveTimeoutMs),
     "grpc.max_concurrent_streams": limits.streamsPerConnection,
     "grpc.max_receive_message_length": service.limits.contentMaxBytes,
     "grpc.enable_channelz": 0,
     interceptors: [
       ({ path }, call) => {
         if (!paths.has(path)) return leaveCall(call);
-        return takeCall(call, (raw) => new GrpcCall(raw, { path, at, targetOf, times: limits }));
+        return takeCall(call, (raw) => new GrpcCall(raw, { path, at, findTarget, times: limits }));
       },
     ],
   });

@@ -4,7 +4,7 @@ import { isObject } from "../../protocol/kinds.js";
 import type { AddressedService, Service } from "../service.js";
 import { groupByPath, type ServedPath } from "./method.js";
 
-/** What answers the calls at an address over gRPC. */
+/** The service at an address, with its RPCs by path. */
 export interface GrpcTarget {
   readonly service: Service;
   readonly paths: ReadonlyMap<string, ServedPath>;

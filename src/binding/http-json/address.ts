@@ -16,9 +16,9 @@ export interface Address {
  * Returns the addresses of a request, best first: the routes whose paths take the most of its fields (so a tenant goes
  * into the path). Alternatives with another verb come last.
  */
-export function addressesOf(adapter: HttpJsonAdapter, operation: Operation, request: JsonObject): Address[] {
+export function listAddresses(adapter: HttpJsonAdapter, operation: Operation, request: JsonObject): Address[] {
   const routes = adapter.routes.filter((route) => route.operation.name === operation.name);
-  const filledRoutes = routes.filter((route) => fieldsOf(route).every((field) => isFilled(request[field])));
+  const filledRoutes = routes.filter((route) => listFields(route).every((field) => isFilled(request[field])));
   const [first] = filledRoutes;
   if (first === undefined) throw missingFields(routes[0], request);
   const longest = Math.max(...filledRoutes.map(({ segments }) => segments.length));
@@ -27,10 +27,10 @@ export function addressesOf(adapter: HttpJsonAdapter, operation: Operation, requ
     ...longestRoutes.filter(({ verb }) => verb === first.verb),
     ...longestRoutes.filter(({ verb }) => verb !== first.verb),
   ];
-  return ordered.map((route) => addressOf(adapter, route, request));
+  return ordered.map((route) => buildAddress(adapter, route, request));
 }
 
-function fieldsOf({ segments }: HttpRoute): readonly string[] {
+function listFields({ segments }: HttpRoute): readonly string[] {
   return segments.flatMap((segment) => ("field" in segment ? [segment.field] : []));
 }
 
@@ -39,11 +39,11 @@ function isFilled(value: JsonValue | undefined): value is string {
 }
 
 function missingFields(route: HttpRoute | undefined, request: JsonObject): Error {
-  const emptyFields = route === undefined ? [] : fieldsOf(route).filter((field) => !isFilled(request[field]));
+  const emptyFields = route === undefined ? [] : listFields(route).filter((field) => !isFilled(request[field]));
   return invalidParams(...emptyFields.map((field) => ({ field, description: "must not be empty" })));
 }
 
-function addressOf(adapter: HttpJsonAdapter, route: HttpRoute, request: JsonObject): Address {
+function buildAddress(adapter: HttpJsonAdapter, route: HttpRoute, request: JsonObject): Address {
   const rest: JsonObject = { ...request };
   const path = route.segments.map((segment) => {
     if ("literal" in segment) return segment.literal;

@@ -6,7 +6,6 @@ import { A2AError, CallError } from "../../protocol/errors.js";
 import { trimSlashes } from "../../protocol/http-rules.js";
 import type { Operation, Operations } from "../../protocol/operations.js";
 import type { HttpJsonAdapter } from "../../version/codec.js";
-import { cancelable } from "../cancelable.js";
 import { parseAnswer, parseOrNothing, readReply, withAnswerHeaders } from "../fetch/answer.js";
 import {
   createSender,
@@ -17,8 +16,8 @@ import {
 } from "../fetch/call.js";
 import { readItems, type StreamForm } from "../fetch/item-stream.js";
 import { eventStreamType, jsonMediaType } from "../http/media-type.js";
-import { createTransport, missingOperation } from "../transport.js";
-import { type Address, addressesOf } from "./address.js";
+import { cancelable, createTransport, missingOperation } from "../transport.js";
+import { type Address, listAddresses } from "./address.js";
 
 export interface HttpJsonTransportOptions extends HttpTransportOptions {
   readonly adapter: HttpJsonAdapter;
@@ -70,8 +69,8 @@ async function callUnary(client: HttpClient, call: OutgoingRequest): Promise<Any
 
 const streamForm: StreamForm<HttpClient, OutgoingRequest> = {
   send: open,
-  readEvent: (_client, data, isNamed) => (isNamed && !isJsonObject(parseOrNothing(data)) ? null : eventOf(data)),
-  readWhole: async ({ replyMaxBytes }, answer) => eventOf(await readReply(answer, replyMaxBytes)),
+  readEvent: (_client, data, isNamed) => (isNamed && !isJsonObject(parseOrNothing(data)) ? null : parseEvent(data)),
+  readWhole: async ({ replyMaxBytes }, answer) => parseEvent(await readReply(answer, replyMaxBytes)),
 };
 
 /** Sends a call and returns the response if it succeeds. */
@@ -88,7 +87,7 @@ async function open(client: HttpClient, call: OutgoingRequest): Promise<UnreadAn
       if (addresses.length > 1) client.verbs.set(operation, address.verb);
       return answer;
     }
-    const error = await errorOf(client, answer);
+    const error = await readFailure(client, answer);
     if (isUnrouted(answer, error)) failure ??= error;
     else if (error.code === "taskNotFound" && acceptedVerb === undefined) failure = error;
     else throw error;
@@ -108,7 +107,7 @@ function addressesToTry(
   if (adapter.routes.every((route) => route.operation !== operation))
     throw missingOperation(adapter, operation, "HTTP+JSON");
   const json = adapter.codec(operation).writeRequest(request);
-  const addresses = addressesOf(adapter, operation, isJsonObject(json) ? json : {});
+  const addresses = listAddresses(adapter, operation, isJsonObject(json) ? json : {});
   return addresses.toSorted((a, b) => Number(b.verb === acceptedVerb) - Number(a.verb === acceptedVerb));
 }
 
@@ -126,7 +125,7 @@ function sendTo(
   return send({ method: verb, url: base + target, accept, contentType, body, options, leaveSignal });
 }
 
-async function errorOf({ adapter, replyMaxBytes }: HttpClient, answer: UnreadAnswer): Promise<A2AError> {
+async function readFailure({ adapter, replyMaxBytes }: HttpClient, answer: UnreadAnswer): Promise<A2AError> {
   const { status } = answer.response;
   const json = parseOrNothing(await readReply(answer, replyMaxBytes));
   const error = adapter.readError(status, json);
@@ -138,7 +137,7 @@ function fromStatusAlone({ code, message }: A2AError, status: number): A2AError 
   return new CallError(code, message, { metadata: { httpStatus: String(status) } });
 }
 
-function eventOf(text: string): JsonValue {
+function parseEvent(text: string): JsonValue {
   const json = parseAnswer(text);
   if (json !== undefined) return json;
   throw new A2AError("invalidAgentResponse", "an event of the stream is empty");

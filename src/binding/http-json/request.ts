@@ -1,8 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type FieldViolation, invalidParams } from "../../protocol/errors.js";
 import { versionParameter } from "../../protocol/service-parameters.js";
-import { parseQuery } from "./escapes.js";
-import type { RouteMatch } from "./router.js";
+import { parseQuery, type RouteMatch } from "./router.js";
 
 // An HTTP+JSON request has its fields in up to three places: path, query and body. Contradictions are refused, since
 // they could bypass filters by path.

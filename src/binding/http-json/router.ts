@@ -1,5 +1,5 @@
+import { A2AError } from "../../protocol/errors.js";
 import type { HttpJsonAdapter, HttpRoute } from "../../version/codec.js";
-import { decodeEscapes } from "./escapes.js";
 
 /** A route that matches a request, with the fields from its path. */
 export interface RouteMatch {
@@ -36,7 +36,7 @@ export function createRouter(adapters: readonly HttpJsonAdapter[]): Router {
     }
   }
   // Most literals first: one version's literal path may look like another's path with a tenant.
-  for (const entries of byLength.values()) entries.sort((a, b) => literalsOf(b.route) - literalsOf(a.route));
+  for (const entries of byLength.values()) entries.sort((a, b) => countLiterals(b.route) - countLiterals(a.route));
   return (verb, path, pick) => {
     const parts = path.slice(1).split("/");
     const matches: RouteMatch[] = [];
@@ -59,7 +59,7 @@ export function createRouter(adapters: readonly HttpJsonAdapter[]): Router {
   };
 }
 
-function literalsOf({ segments }: HttpRoute): number {
+function countLiterals({ segments }: HttpRoute): number {
   return segments.filter((segment) => "literal" in segment).length;
 }
 
@@ -92,4 +92,22 @@ function matchSegments(
 
 function fits(segment: HttpRoute["segments"][number], value: string): boolean {
   return "literal" in segment ? segment.literal === value : value !== "";
+}
+
+/**
+ * Decodes percent escapes. Throws `invalidRequest` if they are malformed or not UTF-8: lenient decoding would
+ * substitute characters and look up something else.
+ */
+function decodeEscapes(text: string, where: "path" | "query"): string {
+  if (!text.includes("%")) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch (cause) {
+    throw new A2AError("invalidRequest", `the ${where} holds a malformed percent escape`, { cause });
+  }
+}
+
+export function parseQuery(query: string): URLSearchParams {
+  decodeEscapes(query, "query");
+  return new URLSearchParams(query);
 }

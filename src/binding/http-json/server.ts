@@ -2,24 +2,22 @@ import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { A2AError } from "../../protocol/errors.js";
 import type { HttpJsonAdapter } from "../../version/codec.js";
 import { adaptersFor, versionsOf } from "../../version/detect.js";
-import { bookReply, encodeReply } from "../http/booked-body.js";
 import {
   callUnary,
   errorHeaders,
-  headOf,
   parseJson,
-  readJsonBody,
+  readHead,
   replyHeaders,
   replyTexts,
   type StreamForm,
   streamReply,
 } from "../http/call.js";
-import { formatEvent } from "../http/event-stream.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
-import { assertJson, errorTypeOf, replyTypeOf } from "../http/media-type.js";
-import { ServerCall } from "../server-call.js";
+import { assertJson, chooseErrorType, chooseReplyType } from "../http/media-type.js";
+import { accountReply, encodeReply, formatEvent } from "../http/reply-writer.js";
+import { readJsonBody } from "../http/request-body.js";
+import { handlerFor, ServerCall } from "../server-call.js";
 import type { Service } from "../service.js";
-import { handlerFor } from "../version-handler.js";
 import { readBodyRequest, readQueryRequest } from "./request.js";
 import { createRouter, type RouteMatch, type Router } from "./router.js";
 
@@ -53,7 +51,7 @@ export function httpJsonEndpoint({ adapters, service }: HttpJsonOptions): HttpEn
 }
 
 function openCall(end: HttpJsonEnd, request: HttpRequest): CallErrorContext {
-  const call = new ServerCall(end.service, headOf("HTTP+JSON", request));
+  const call = new ServerCall(end.service, readHead("HTTP+JSON", request));
   return { call, adapter: adapterAt(end, request.path) };
 }
 
@@ -81,10 +79,10 @@ async function answer(end: HttpJsonEnd, request: HttpRequest): Promise<HttpReply
       return reply;
     }
     const response = await callUnary(call, request, message);
-    const head = jsonHead(200, { ...errorContext, type: replyTypeOf(request, adapter.mediaType) });
+    const head = jsonHead(200, { ...errorContext, type: chooseReplyType(request, adapter.mediaType) });
     const reply = call.isLarge(response)
       ? await encodeReply(call, head, { reply: response, texts: replyTexts(codec, response, message) })
-      : bookReply(call, { ...head, body: JSON.stringify(codec.writeReply(response, message)) });
+      : accountReply(call, { ...head, body: JSON.stringify(codec.writeReply(response, message)) });
     endsWithReply = typeof reply.body !== "string";
     return reply;
   } catch (error) {
@@ -161,7 +159,7 @@ function failure(request: HttpRequest, errorContext: CallErrorContext, cause: un
   const error = call.publicError(cause);
   const headers = errorHeaders(error);
   if (allow !== undefined) headers["Allow"] = allow;
-  const head = jsonHead(call.httpStatusOf(error), { ...errorContext, type: errorTypeOf(request) });
+  const head = jsonHead(call.chooseHttpStatus(error), { ...errorContext, type: chooseErrorType(request) });
   const body = JSON.stringify(adapter.writeError(error));
   call.countReply(body);
   return { ...head, headers: { ...head.headers, ...headers }, body };

@@ -1,23 +1,20 @@
 import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
 import type { Binding } from "../../protocol/bindings.js";
-import { isTooShort, JsonValueCounter } from "../../protocol/codec/value-count.js";
 import { A2AError, errorTable } from "../../protocol/errors.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import { formatExtensions } from "../../protocol/service-parameters.js";
 import type { JsonRpcAdapter, OperationCodec } from "../../version/codec.js";
-import { deadlineIn } from "../caller-deadline.js";
+import { readDeadline } from "../deadline.js";
 import { requestIdHeader } from "../request-id.js";
 import type { ServerCall } from "../server-call.js";
 import type { CallHead } from "../service.js";
-import { EventStream, type EventStreamForm, eventStreamHeaders } from "./event-stream.js";
-import { gunzip, isGzip } from "./gunzip.js";
 import type { HttpReply, HttpRequest } from "./http.js";
-import { contentEncodingOf } from "./media-type.js";
+import { EventStream, type EventStreamForm, eventStreamHeaders } from "./reply-writer.js";
 
-// What the JSON bindings share between a request and the operation it calls.
+// The steps that the JSON bindings share: the head of a call, its operation, and the headers of its reply.
 
 /** The head of a call over HTTP. */
-export function headOf(binding: Binding, request: HttpRequest): CallHead {
+export function readHead(binding: Binding, request: HttpRequest): CallHead {
   const header = request.headers();
   return {
     binding,
@@ -26,40 +23,9 @@ export function headOf(binding: Binding, request: HttpRequest): CallHead {
     peer: () => request.remoteAddress,
     certificate: () => request.certificate,
     // Counted from here: the body and the authentication take the caller's time, too.
-    deadline: deadlineIn(header),
+    deadline: readDeadline(header),
     address: request,
   };
-}
-
-const utf8 = new TextDecoder("utf-8", { fatal: true });
-
-function decodeBody(bytes: Uint8Array): string {
-  try {
-    return utf8.decode(bytes);
-  } catch (cause) {
-    throw new A2AError("parseError", "the body is not valid UTF-8", { cause });
-  }
-}
-
-/**
- * Reads a JSON body. Its bytes are booked, and its values counted, as they arrive or are decompressed; then `read` gets
- * its text.
- */
-export async function readJsonBody<T>(request: HttpRequest, call: ServerCall, read: (text: string) => T): Promise<T> {
-  const { jsonBodyMaxBytes, jsonMaxValues } = call.service.limits;
-  const announcesGzip = contentEncodingOf(request) === "gzip";
-  const isSmall = !announcesGzip && isTooShort(Number(request.header("content-length")), jsonMaxValues);
-  const values = isSmall ? undefined : new JsonValueCounter(jsonMaxValues);
-  const count = (piece: Uint8Array): void => {
-    call.receive(piece.length);
-    values?.add(piece);
-  };
-  let bytes = await request.body(jsonBodyMaxBytes, announcesGzip ? ({ length }) => call.receive(length) : count);
-  if (announcesGzip) {
-    if (isGzip(bytes) || !request.isParsed) bytes = await gunzip(bytes, jsonBodyMaxBytes, count);
-    else values?.add(bytes);
-  }
-  return call.decode(() => read(decodeBody(bytes)));
 }
 
 export function parseJson(text: string): JsonValue {

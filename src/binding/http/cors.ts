@@ -68,7 +68,7 @@ interface Policy {
 function resolvePolicy(options: CorsOptions): Policy {
   const { origins, credentials = false, maxAgeSeconds = 3_600 } = options;
   if (origins === "*" && credentials) throw new TypeError('cors: credentials need a list of origins instead of "*"');
-  const allows = origins === "*" ? () => true : originCheckOf(origins);
+  const allows = origins === "*" ? () => true : compileOrigins(origins);
   return {
     allowsAny: origins === "*",
     credentials,
@@ -79,15 +79,15 @@ function resolvePolicy(options: CorsOptions): Policy {
   };
 }
 
-function originCheckOf(origins: readonly string[]): (origin: string) => boolean {
+function compileOrigins(origins: readonly string[]): (origin: string) => boolean {
   const names = new Set<string>();
   const wildcards: { readonly scheme: string; readonly suffix: string }[] = [];
   for (const value of origins) {
     const [scheme, rest, ...others] = value.split("://*.");
     if (scheme === undefined || rest === undefined || others.length > 0) {
-      names.add(originOf(value, value));
+      names.add(parseOrigin(value, value));
     } else {
-      const base = originOf(`${scheme}://${rest}`, value);
+      const base = parseOrigin(`${scheme}://${rest}`, value);
       wildcards.push({ scheme: `${scheme}://`, suffix: `.${base.slice(scheme.length + 3)}` });
     }
   }
@@ -104,7 +104,7 @@ function originCheckOf(origins: readonly string[]): (origin: string) => boolean 
 /** Matches the text for the asterisk: labels of a host name. */
 const hostLabels = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/i;
 
-function originOf(text: string, value: string): string {
+function parseOrigin(text: string, value: string): string {
   const url = URL.parse(text);
   if (url === null || text.includes("*") || url.origin === "null" || ![url.origin, `${url.origin}/`].includes(text)) {
     throw new TypeError(

@@ -1,17 +1,14 @@
-import { noop } from "../../protocol/async/noop.js";
 import { leaveStream } from "../../protocol/async/steps.js";
 import type { ReadHeader } from "../../protocol/context.js";
-import type { A2AError } from "../../protocol/errors.js";
 import { trimSlashes } from "../../protocol/http-rules.js";
-import { BodyWatch } from "../body-watch.js";
-import { concat } from "../concat.js";
+import { isObject } from "../../protocol/kinds.js";
 import { defaultListenerLimits } from "../listen/connection.js";
-import { bodyCutOff, bodyTooLarge } from "./body-error.js";
-import { honoCall } from "./hono-mount.js";
+import { conflictingHosts } from "./conflicting-host.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "./http.js";
-import { type MountedPath, placeOf } from "./mount-path.js";
+import { type MountedPath, placeOf } from "./mount.js";
 import { type HandlerOptions, notFound } from "./node-listener.js";
-import { twoHosts } from "./one-host.js";
+import { splitTarget } from "./node-request.js";
+import { readFetchBody } from "./request-body.js";
 
 export interface FetchHandlerOptions extends HandlerOptions {
   /** Returns the peer's address if the runtime knows it. Default: unknown. */
@@ -32,8 +29,8 @@ export function fetchHandler(endpoint: HttpEndpoint, options: FetchHandlerOption
   return async (request, ...more) => {
     const url = new URL(request.url);
     // `get` joins repeated headers with commas.
-    if (request.headers.get("host")?.includes(",") === true) return responseFromReply(twoHosts);
-    const place = placeOfCall(url.pathname, more, options.basePath);
+    if (request.headers.get("host")?.includes(",") === true) return responseFromReply(conflictingHosts);
+    const place = findCallPlace(url.pathname, more, options.basePath);
     const refusal = place?.isGuessed ? refuseUnplaced?.(place.path) : undefined;
     const reply = refusal ?? (place && (await endpoint(new FetchRequest(request, { url, place, options }))));
     return responseFromReply(reply ?? explainMiss?.(url.pathname) ?? notFound);
@@ -45,7 +42,7 @@ interface CallPlace extends MountedPath {
   readonly isGuessed?: boolean;
 }
 
-function placeOfCall(path: string, more: readonly unknown[], basePath: string | undefined): CallPlace | undefined {
+function findCallPlace(path: string, more: readonly unknown[], basePath: string | undefined): CallPlace | undefined {
   const hono = honoCall(more);
   const place = placeOf(path, hono?.original ?? path, basePath);
   if (hono === undefined || hono.original !== undefined) return place;
@@ -106,28 +103,9 @@ class FetchRequest implements HttpRequest {
     return (name) => headerIn(headers, host, name);
   }
 
-  async body(maxBytes: number, onPiece: (piece: Uint8Array) => void): Promise<Uint8Array> {
-    if (Number(this.header("content-length") ?? 0) > maxBytes) throw bodyTooLarge(maxBytes);
-    const reader = this.#request.body?.getReader();
-    if (reader === undefined) return new Uint8Array(0);
-    let timeoutError: A2AError | undefined;
-    const watch = new BodyWatch(this.#options.times ?? defaultListenerLimits, (error) => {
-      timeoutError = error;
-      reader.cancel().catch(noop);
-    });
-    try {
-      const bytes = await readAll(reader, maxBytes, (piece) => {
-        watch.add(piece.length);
-        onPiece(piece);
-      });
-      if (timeoutError !== undefined) throw timeoutError;
-      return bytes;
-    } catch (error) {
-      reader.cancel().catch(noop);
-      throw error;
-    } finally {
-      watch.end();
-    }
+  body(maxBytes: number, onPiece: (piece: Uint8Array) => void): Promise<Uint8Array> {
+    const { times = defaultListenerLimits } = this.#options;
+    return readFetchBody(this.#request, { maxBytes, times, onPiece });
   }
 
   onLeave(listener: () => void): void {
@@ -137,44 +115,16 @@ class FetchRequest implements HttpRequest {
   }
 }
 
-type ByteReader = ReadableStreamDefaultReader<Uint8Array>;
-
-async function readAll(
-  reader: ByteReader,
-  maxBytes: number,
-  onPiece: (piece: Uint8Array) => void,
-): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for (;;) {
-    const { done, value } = await nextChunk(reader);
-    if (done) break;
-    bytes += value.length;
-    if (bytes > maxBytes) throw bodyTooLarge(maxBytes);
-    onPiece(value);
-    chunks.push(value);
-  }
-  return concat(chunks, bytes);
-}
-
-async function nextChunk(reader: ByteReader): Promise<Awaited<ReturnType<ByteReader["read"]>>> {
-  try {
-    return await reader.read();
-  } catch (cause) {
-    throw bodyCutOff(cause);
-  }
-}
-
 function responseFromReply(reply: HttpReply): Response {
   const { body } = reply;
   const init = { status: reply.status, headers: { ...reply.headers } };
   if (body === undefined) return new Response(null, init);
   if (typeof body === "string") return new Response(body, init);
-  return new Response(body instanceof Uint8Array ? new Uint8Array(body) : streamOf(body), init);
+  return new Response(body instanceof Uint8Array ? new Uint8Array(body) : toStream(body), init);
 }
 
 /** Reads a piece only when the reader pulls; nothing is read ahead. */
-function streamOf(pieces: AsyncIterable<string | Uint8Array>): ReadableStream<Uint8Array> {
+function toStream(pieces: AsyncIterable<string | Uint8Array>): ReadableStream<Uint8Array> {
   const iterator = pieces[Symbol.asyncIterator]();
   const encoder = new TextEncoder();
   return new ReadableStream<Uint8Array>(
@@ -194,4 +144,30 @@ function streamOf(pieces: AsyncIterable<string | Uint8Array>): ReadableStream<Ui
 
 function headerIn(headers: Headers, host: string, name: string): string | undefined {
   return headers.get(name) ?? (name === "host" ? host : undefined);
+}
+
+// Hono's `app.mount(path, handler)` cuts its path off the request and calls `handler(request, env, executionContext)`.
+// The request does not show what was cut off. On Node, `env` has the request of Node's server, which does.
+
+/** A call by Hono's `mount()`. `original`: the path before anything was cut off, if it is known. */
+interface HonoCall {
+  readonly original: string | undefined;
+}
+
+/**
+ * Recognizes a call by Hono's `mount()`; `undefined` for other callers. Tried with Hono 4.13: outside of
+ * workers it passes an execution context that is undefined, which no runtime does.
+ */
+function honoCall(more: readonly unknown[]): HonoCall | undefined {
+  if (more.length !== 2) return undefined;
+  const [env, executionContext] = more;
+  const original = findNodeUrl(env);
+  if (original === undefined) return executionContext === undefined ? { original } : undefined;
+  return { original: splitTarget(original).path };
+}
+
+function findNodeUrl(env: unknown): string | undefined {
+  if (!isObject(env) || !("incoming" in env) || !isObject(env.incoming) || !("url" in env.incoming)) return undefined;
+  const { url } = env.incoming;
+  return typeof url === "string" ? url : undefined;
 }

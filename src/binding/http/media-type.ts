@@ -6,7 +6,7 @@ export const jsonMediaType = "application/json";
 export const eventStreamType = "text/event-stream";
 
 /** Returns the media type without parameters, in lower case. */
-export function mediaTypeOf(value: string | undefined): string {
+export function readMediaType(value: string | undefined): string {
   if (value === undefined) return "";
   if (value === jsonMediaType || value === a2aMediaType) return value;
   const end = value.indexOf(";");
@@ -18,14 +18,14 @@ export function mediaTypeOf(value: string | undefined): string {
  * preflight, so they are never executed; nor is a page's request without a content type.
  */
 export function assertJson(request: HttpRequest, bodyRequired: boolean): void {
-  const encoding = contentEncodingOf(request);
+  const encoding = readContentEncoding(request);
   if (encoding !== "identity" && encoding !== "gzip") {
     throw new A2AError(
       "unsupportedMediaType",
       `content encoding ${toPrintable(encoding)} is not supported (accepted: gzip, identity)`,
     );
   }
-  const type = mediaTypeOf(request.header("content-type"));
+  const type = readMediaType(request.header("content-type"));
   if (type === jsonMediaType || type === a2aMediaType) return;
   const empty = type === "" && !hasBody(request) && request.header("origin") === undefined;
   if (empty && !bodyRequired) return;
@@ -33,7 +33,7 @@ export function assertJson(request: HttpRequest, bodyRequired: boolean): void {
 }
 
 /** The content encoding of a request in lower case: `identity` if it names none, `gzip` for the old name `x-gzip`. */
-export function contentEncodingOf(request: HttpRequest): string {
+export function readContentEncoding(request: HttpRequest): string {
   const encoding = request.header("content-encoding")?.trim().toLowerCase() ?? "";
   if (encoding === "") return "identity";
   return encoding === "x-gzip" ? "gzip" : encoding;
@@ -53,31 +53,31 @@ export function toPrintable(value: string): string {
 }
 
 /** The type of an HTTP+JSON reply: the first JSON type in `Accept`, else the request's type, else `otherwise`. */
-export function replyTypeOf(request: HttpRequest, otherwise: string): string {
-  return acceptedType(request.header("accept")) ?? jsonTypeOf(request.header("content-type")) ?? otherwise;
+export function chooseReplyType(request: HttpRequest, otherwise: string): string {
+  return acceptedType(request.header("accept")) ?? readJsonType(request.header("content-type")) ?? otherwise;
 }
 
 /** The type of an HTTP+JSON error: the first JSON type in `Accept`, else plain JSON, which every client reads. */
-export function errorTypeOf(request: HttpRequest): string {
+export function chooseErrorType(request: HttpRequest): string {
   return acceptedType(request.header("accept")) ?? jsonMediaType;
 }
 
 /** Whether `Accept` names event streams and, apart from wildcards, no other type. */
 export function wantsEventStream(request: HttpRequest): boolean {
-  const ranges = request.header("accept")?.split(",").map(mediaTypeOf) ?? [];
+  const ranges = request.header("accept")?.split(",").map(readMediaType) ?? [];
   return ranges.includes(eventStreamType) && ranges.every((range) => range === eventStreamType || range === "*/*");
 }
 
 function acceptedType(accept: string | undefined): string | undefined {
   if (accept === undefined || accept === "*/*") return undefined;
   for (const range of accept.split(",")) {
-    const type = jsonTypeOf(range);
+    const type = readJsonType(range);
     if (type !== undefined && !/;\s*q=0(\.0*)?\s*(;|$)/i.test(range)) return type;
   }
   return undefined;
 }
 
-function jsonTypeOf(value: string | undefined): string | undefined {
-  const type = mediaTypeOf(value);
+function readJsonType(value: string | undefined): string | undefined {
+  const type = readMediaType(value);
   return type === jsonMediaType || type === a2aMediaType ? type : undefined;
 }

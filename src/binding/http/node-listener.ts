@@ -1,11 +1,11 @@
 import { noop } from "../../protocol/async/noop.js";
 import { type CallTimes, defaultListenerLimits } from "../listen/connection.js";
+import { conflictingHosts, hasConflictingHosts } from "./conflicting-host.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "./http.js";
-import { placeOf } from "./mount-path.js";
-import type { NodeIncoming } from "./node-body.js";
+import { placeOf } from "./mount.js";
 import { writeReply } from "./node-reply.js";
 import { NodeRequest, type NodeResponse, splitTarget } from "./node-request.js";
-import { namesTwoHosts, twoHosts } from "./one-host.js";
+import type { NodeIncoming } from "./request-body.js";
 
 /** How an endpoint is mounted in a server that another program made. */
 export interface HandlerOptions {
@@ -46,8 +46,8 @@ export function nodeListener(endpoint: HttpEndpoint, options: NodeListenerOption
   return (req, res, next) => {
     // `close` reports a failed socket. Without this listener its error would end the process.
     res.on("error", noop);
-    if (namesTwoHosts(req)) {
-      writeReply(req, res, twoHosts, times.replyStallMs);
+    if (hasConflictingHosts(req)) {
+      writeReply(req, res, conflictingHosts, times);
       return;
     }
     const { path, query } = splitTarget(req.url ?? "/");
@@ -55,12 +55,12 @@ export function nodeListener(endpoint: HttpEndpoint, options: NodeListenerOption
     const write = (reply: HttpReply | undefined): void => {
       const answer = reply ?? (next === undefined || isRouted(req) ? explainMiss?.(original) : undefined);
       if (answer === undefined && next !== undefined) next();
-      else writeReply(req, res, answer ?? notFound, times.replyStallMs);
+      else writeReply(req, res, answer ?? notFound, times);
     };
     const fail = (error: unknown): void => {
       onError?.(error);
       if (res.headersSent) res.destroy();
-      else writeReply(req, res, internalErrorReply, times.replyStallMs);
+      else writeReply(req, res, internalErrorReply, times);
     };
     const place = placeOf(path, original, basePath);
     if (place === undefined) write(undefined);

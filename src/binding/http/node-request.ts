@@ -3,9 +3,9 @@ import type { Http2ServerResponse } from "node:http2";
 import type { PeerCertificate, ReadHeader } from "../../protocol/context.js";
 import type { CallTimes } from "../listen/connection.js";
 import { isSingleHeader, joinLines, linesIn } from "../one-credential.js";
-import { certificateOf } from "../peer-certificate.js";
+import { findCertificate } from "../peer-certificate.js";
 import type { HttpRequest } from "./http.js";
-import { type NodeIncoming, type ParsedBody, parsedBodyOf, readNodeBody } from "./node-body.js";
+import { type NodeIncoming, type ParsedBody, parsedBodyOf, readNodeBody } from "./request-body.js";
 
 export type NodeResponse = ServerResponse | Http2ServerResponse;
 
@@ -39,7 +39,7 @@ export interface NodeRequestOptions extends Target {
   readonly times: CallTimes;
   readonly mountPath: string;
   readonly native: unknown;
-  /** What a body parser left on the framework's request. Default: `body` and `rawBody` of `req`. */
+  /** The body as a parser left it on the framework's request. Default: `body` and `rawBody` of `req`. */
   readonly parsedBody?: ParsedBody | undefined;
 }
 
@@ -76,7 +76,7 @@ export class NodeRequest implements HttpRequest {
   }
 
   get certificate(): PeerCertificate | undefined {
-    return certificateOf(this.#req.socket);
+    return findCertificate(this.#req.socket);
   }
 
   header(name: string): string | undefined {

@@ -18,13 +18,11 @@ import {
 } from "../../protocol/service-parameters.js";
 import { defaultValidationLimits, type ValidationLimits } from "../../protocol/validation-limits.js";
 import { versionTable } from "../../version/versions.js";
-import { CallDeadline } from "../call-deadline.js";
-import { deadlineOf } from "../caller-deadline.js";
-import { cancelable } from "../cancelable.js";
-import { requestTooLarge } from "../request-too-large.js";
+import { CallDeadline, toDeadline } from "../deadline.js";
+import { requestTooLarge } from "../http/request-body.js";
 import { ServerCall } from "../server-call.js";
 import type { BindingLimits, Service } from "../service.js";
-import { createTransport, type Transport } from "../transport.js";
+import { cancelable, createTransport, type Transport } from "../transport.js";
 
 // Calls of an agent in the same process, through the pipeline that all bindings have.
 
@@ -41,7 +39,7 @@ export interface InProcessOptions {
   readonly version?: string | undefined;
   /** Headers of every call, as passed to `authenticate`. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** What a turn of this process passes on with its calls. Default: the calls come from outside of a turn. */
+  /** The chain of calls that a turn of this process continues. Default: the calls come from outside of a turn. */
   readonly chain?: CallChain | undefined;
   /** Default: none. All calls share one principal, and every extension that a call requests is active. */
   readonly admission?: InProcessAdmission | undefined;
@@ -65,7 +63,7 @@ export function createInProcessTransport(
 ): Transport {
   const end: HandlerEnd = {
     handler,
-    admission: gateOf(options),
+    admission: chooseAdmission(options),
     headers: lowerCaseNames({ [versionParameter]: options.version ?? "", ...options.headers }),
     via: options.chain?.via,
     limits: options.limits ?? { ...defaultValidationLimits, contentMaxBytes: noLimit, jsonMaxValues: noLimit },
@@ -160,7 +158,7 @@ function open({ admission, headers: base, via }: HandlerEnd, options: CallOption
   }
   const header = (name: string): string | undefined => headers[name];
   const address = { secure: true, remoteAddress: undefined, header };
-  const deadline = deadlineOf(options.timeoutMs);
+  const deadline = toDeadline(options.timeoutMs);
   return new ServerCall(admission, { binding: "in-process", header, address, via, deadline });
 }
 
@@ -210,7 +208,7 @@ const openAdmission: InProcessAdmission = {
 };
 
 /** Returns the admission, with the principal of the options. */
-function gateOf({ admission = openAdmission, principal, chain }: InProcessOptions): InProcessAdmission {
+function chooseAdmission({ admission = openAdmission, principal, chain }: InProcessOptions): InProcessAdmission {
   if (principal === undefined) return admission;
   const caller = { principal, authorize: chain?.authorize, authorizeAnswer: chain?.authorizeAnswer };
   return { ...admission, authenticate: () => caller };

@@ -5,7 +5,6 @@ import type { CallOptions } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { Operation, Operations } from "../../protocol/operations.js";
 import type { JsonRpcAdapter } from "../../version/codec.js";
-import { cancelable } from "../cancelable.js";
 import {
   errorFromHttpStatus,
   parseAnswer,
@@ -23,7 +22,7 @@ import {
 } from "../fetch/call.js";
 import { readItems, type StreamForm } from "../fetch/item-stream.js";
 import { eventStreamType, jsonMediaType } from "../http/media-type.js";
-import { createTransport, missingOperation, OtherVersionError } from "../transport.js";
+import { cancelable, createTransport, missingOperation, OtherVersionError } from "../transport.js";
 
 export interface JsonRpcTransportOptions extends HttpTransportOptions {
   readonly adapter: JsonRpcAdapter;
@@ -127,11 +126,11 @@ async function readResult(client: RpcClient, answer: UnreadAnswer): Promise<Json
 
 const streamForm: StreamForm<RpcClient, RpcCall> = {
   send: (client, call) => post(client, call, `${eventStreamType}, ${jsonMediaType}`),
-  readEvent: resultOfEvent,
+  readEvent: readEventResult,
   readWhole: async (client, answer) => (await readResult(client, answer)) ?? null,
 };
 
-function resultOfEvent(client: RpcClient, data: string, isNamed: boolean): JsonValue {
+function readEventResult(client: RpcClient, data: string, isNamed: boolean): JsonValue {
   const { adapter } = client;
   const json = isNamed ? parseOrNothing(data) : parseAnswer(data);
   let found = "";

@@ -59,7 +59,7 @@ function idText(id: JsonValue | undefined, text: string): string | undefined {
 
 /** `"id"` with both letters escaped. */
 const longestIdKey = 14;
-/** What follows a key: the colon and, if the value is a number, its digits. */
+/** The rest of a member after its key: the colon and, if the value is a number, its digits. */
 const numberMember = /\s*:\s*(-?\d[\d.eE+-]*)?/y;
 
 /**

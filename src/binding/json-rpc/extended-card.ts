@@ -3,11 +3,10 @@ import { A2AError } from "../../protocol/errors.js";
 import { operationOf } from "../../protocol/operations.js";
 import type { JsonRpcAdapter } from "../../version/codec.js";
 import { versionsOf } from "../../version/detect.js";
-import { callUnary, errorHeaders, headOf, replyHeaders } from "../http/call.js";
+import { callUnary, errorHeaders, readHead, replyHeaders } from "../http/call.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
 import { jsonMediaType } from "../http/media-type.js";
-import { ServerCall } from "../server-call.js";
-import { handlerFor } from "../version-handler.js";
+import { handlerFor, ServerCall } from "../server-call.js";
 import type { JsonRpcOptions } from "./server.js";
 
 const operation = operationOf("getExtendedAgentCard");
@@ -25,7 +24,7 @@ export function extendedCardEndpoint({ adapters, service }: JsonRpcOptions): Htt
   );
   const versions = versionsOf(adapters);
   const readCard = async (request: HttpRequest, adapter: JsonRpcAdapter): Promise<HttpReply> => {
-    const call = new ServerCall(service, headOf("JSONRPC", request));
+    const call = new ServerCall(service, readHead("JSONRPC", request));
     call.target = { adapter, operation, handler: handlerFor(adapter, service) };
     try {
       if (request.method !== "GET") throw new A2AError("methodNotAllowed", "the extended card is read by GET");
@@ -42,7 +41,7 @@ export function extendedCardEndpoint({ adapters, service }: JsonRpcOptions): Htt
       const body = JSON.stringify({ error: error.message });
       call.countReply(body);
       return {
-        status: statusOf(call, error),
+        status: chooseStatus(call, error),
         headers: replyHeaders({ ...headers, ...errorHeaders(error) }, adapter, call),
         body,
       };
@@ -57,7 +56,7 @@ export function extendedCardEndpoint({ adapters, service }: JsonRpcOptions): Htt
 }
 
 /** Maps an error to an HTTP status. An agent without an extended card answers 404. */
-function statusOf(call: ServerCall, error: A2AError): number {
+function chooseStatus(call: ServerCall, error: A2AError): number {
   const isMissing = error.code === "extendedAgentCardNotConfigured" || error.code === "unsupportedOperation";
-  return isMissing ? 404 : call.httpStatusOf(error);
+  return isMissing ? 404 : call.chooseHttpStatus(error);
 }

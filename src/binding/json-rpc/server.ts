@@ -3,23 +3,21 @@ import { A2AError, changeError, errorForPeer, errorTable } from "../../protocol/
 import type { Operation } from "../../protocol/operations.js";
 import type { JsonRpcAdapter } from "../../version/codec.js";
 import { adaptersFor, versionsOf } from "../../version/detect.js";
-import { bookReply, encodeReply } from "../http/booked-body.js";
 import {
   callUnary,
   errorHeaders,
-  headOf,
-  readJsonBody,
+  readHead,
   replyHeaders,
   replyTexts,
   type StreamForm,
   streamReply,
 } from "../http/call.js";
-import { eventStreamHeaders, formatEvent } from "../http/event-stream.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
 import { assertJson, jsonMediaType, wantsEventStream } from "../http/media-type.js";
-import { declaredBy, ServerCall } from "../server-call.js";
+import { accountReply, encodeReply, eventStreamHeaders, formatEvent } from "../http/reply-writer.js";
+import { readJsonBody } from "../http/request-body.js";
+import { handlerFor, ServerCall } from "../server-call.js";
 import type { Service } from "../service.js";
-import { handlerFor } from "../version-handler.js";
 import { assertWhole, noId, type RpcRequest, readRpcRequest } from "./envelope.js";
 
 // JSON-RPC (spec 9): one path, with the method in the body.
@@ -42,6 +40,8 @@ interface CallErrorContext {
   id: string;
   adapter: JsonRpcAdapter;
   operation?: Operation;
+  /** An error in what the headers declare. It is sent once the id is known, which the response must carry. */
+  refusal: Refusal;
   /** Whether the operation streams, so that its caller reads only events. */
   readsEvents: boolean;
 }
@@ -66,20 +66,24 @@ export function jsonRpcEndpoint({ adapters, service }: JsonRpcOptions): HttpEndp
   };
 }
 
-function openCall(rpc: RpcEnd, request: HttpRequest): CallErrorContext {
-  const call = new ServerCall(rpc.service, headOf("JSONRPC", request));
-  return { call, id: noId, adapter: adapterOf(rpc, request), readsEvents: false };
+/** Opens a call. Reads its version before anything else, since that decides the form of every error. */
+function openCall({ adapters, service, impliedAdapter, versions }: RpcEnd, request: HttpRequest): CallErrorContext {
+  const call = new ServerCall(service, readHead("JSONRPC", request));
+  const refusal = attempt(() => call.declareVersion(versions));
+  const adapter = adapters.find(({ version }) => version === call.declaredVersion) ?? impliedAdapter;
+  return { call, id: noId, adapter, refusal, readsEvents: false };
 }
 
 async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
-  const { service, versions } = rpc;
+  const { service } = rpc;
   const errorContext = openCall(rpc, request);
   const { call } = errorContext;
   let endsWithReply = false;
   try {
     await call.authenticate();
-    const refusal = refusalOf(call, versions);
-    const rpcRequest = await readCall(call, request, { errorContext, refusal });
+    const refusal = errorContext.refusal ?? attempt(() => call.declareExtensions());
+    errorContext.refusal = refusal;
+    const rpcRequest = await readCall(errorContext, request);
     if (refusal !== undefined) {
       // For a version that is not served, the method alone shows which version the caller can read.
       errorContext.adapter = rpc.adapters.find(({ methods }) => methods.has(rpcRequest.method)) ?? errorContext.adapter;
@@ -110,7 +114,7 @@ async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
           reply: response,
           texts: resultTexts(rpcRequest.id, replyTexts(codec, response, message)),
         })
-      : bookReply(call, { ...head, body: resultText(rpcRequest.id, codec.writeReply(response, message)) });
+      : accountReply(call, { ...head, body: resultText(rpcRequest.id, codec.writeReply(response, message)) });
     endsWithReply = typeof reply.body !== "string";
     return reply;
   } catch (error) {
@@ -137,10 +141,9 @@ function beforeResult(id: string): string {
 
 type Refusal = { readonly error: unknown } | undefined;
 
-/** An error in what the headers declare. It is sent once the id is known, which the response must carry. */
-function refusalOf(call: ServerCall, versions: readonly string[]): Refusal {
+function attempt(step: () => void): Refusal {
   try {
-    call.declare(versions);
+    step();
     return undefined;
   } catch (error) {
     return { error };
@@ -148,11 +151,8 @@ function refusalOf(call: ServerCall, versions: readonly string[]): Refusal {
 }
 
 /** Admits a call and parses its request. */
-async function readCall(
-  call: ServerCall,
-  request: HttpRequest,
-  { errorContext, refusal }: { readonly errorContext: CallErrorContext; readonly refusal: Refusal },
-): Promise<RpcRequest> {
+async function readCall(errorContext: CallErrorContext, request: HttpRequest): Promise<RpcRequest> {
+  const { call, refusal } = errorContext;
   try {
     call.admit();
     assertJson(request, true);
@@ -162,16 +162,6 @@ async function readCall(
     return await readJsonBody(request, call, (text) => readRpcRequest(text, onId));
   } catch (error) {
     throw refusal === undefined ? error : refusal.error;
-  }
-}
-
-/** Returns the adapter that writes errors before the method is known. */
-function adapterOf({ adapters, impliedAdapter, versions }: RpcEnd, request: HttpRequest): JsonRpcAdapter {
-  try {
-    const declaredVersion = declaredBy(headOf("JSONRPC", request), versions);
-    return adapters.find(({ version }) => version === declaredVersion) ?? impliedAdapter;
-  } catch {
-    return impliedAdapter;
   }
 }
 
@@ -212,7 +202,11 @@ function failure(errorContext: CallErrorContext, cause: unknown): HttpReply {
   const headers = { ...(asEvent ? eventStreamHeaders : jsonHeaders), ...errorHeaders(error) };
   const body = asEvent ? failureEvent(errorContext, error) : errorText(errorContext, error);
   call.countReply(body);
-  return { status: keepsStatus ? call.httpStatusOf(error) : 200, headers: replyHeaders(headers, adapter, call), body };
+  return {
+    status: keepsStatus ? call.chooseHttpStatus(error) : 200,
+    headers: replyHeaders(headers, adapter, call),
+    body,
+  };
 }
 
 /** Only HTTP distinguishes an unreadable body from unaccepted content. The protocol has one error for both. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import type { Clock } from "../../protocol/async/clock.js";
 
 /** Answers requests of HTTP/1.1 and HTTP/2. */
 export type RequestListener = (
@@ -47,7 +48,10 @@ export interface ListenerLimits {
 }
 
 /** How long a request may take to arrive, and its reply to be taken. */
-export type CallTimes = Pick<ListenerLimits, "bodyTimeoutMs" | "replyStallMs">;
+export interface CallTimes extends Pick<ListenerLimits, "bodyTimeoutMs" | "replyStallMs"> {
+  /** Measures these times. Default: the machine's clock. */
+  readonly clock?: Clock | undefined;
+}
 
 export const defaultListenerLimits: ListenerLimits = {
   headerTimeoutMs: 10_000,

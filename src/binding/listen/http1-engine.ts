@@ -5,6 +5,7 @@ import { timerMs } from "../../protocol/async/clock.js";
 import { createIdleCounter } from "../../protocol/async/idle-counter.js";
 import { within } from "../../protocol/async/pause.js";
 import { systemClock } from "../../protocol/async/system-clock.js";
+import { repeat } from "../repeat.js";
 import type { ListenerLimits, RequestListener } from "./connection.js";
 import { watchAge } from "./connection-age.js";
 import { beforeBody } from "./continue.js";
@@ -36,7 +37,7 @@ export function createHttp1Engine(
   let draining = false;
   const agedSockets = new WeakSet<Socket>();
   const connections = createIdleCounter();
-  let sweep: NodeJS.Timeout | undefined;
+  let stopSweeping: (() => void) | undefined;
   let acceptsToWalk = 0;
   const closeIdle = (): void => {
     acceptsToWalk -= 1;
@@ -89,10 +90,10 @@ export function createHttp1Engine(
       if (ms > 0) await within(systemClock, ms, connections.idle());
       server.closeIdleConnections();
       // A response whose headers were already sent leaves its connection idle later.
-      sweep ??= setInterval(() => server.closeIdleConnections(), 25).unref();
+      stopSweeping ??= repeat(systemClock, 25, () => server.closeIdleConnections());
     },
     close: () => {
-      clearInterval(sweep);
+      stopSweeping?.();
       server.close();
     },
   };

@@ -17,7 +17,7 @@ const names: readonly (keyof TlsOptions)[] = [
 ];
 const checkNames = object(Object.fromEntries(names.map((name) => [name, { rule: () => [] }])));
 
-/** What names the server to its callers. */
+/** Options that identify the server to its callers. */
 const identities = ["cert", "pfx", "SNICallback", "secureContext", "pskCallback"];
 const keys = ["key", "privateKeyIdentifier"];
 

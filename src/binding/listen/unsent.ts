@@ -1,4 +1,6 @@
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import { systemClock } from "../../protocol/async/system-clock.js";
+import { repeat } from "../repeat.js";
 
 // Replies that peers request and do not read. An HTTP/1.1 socket has one reply, most of it in the kernel's buffers. An
 // HTTP/2 connection has up to a hundred, and a peer that opens no window leaves them in the heap.
@@ -30,7 +32,7 @@ export class UnsentWatch {
   readonly #open: OpenUnsent;
   readonly #sessions = new Set<UnsentSession>();
   #latest: UnsentSession | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  #stopLooking: (() => void) | undefined;
 
   constructor(open: OpenUnsent) {
     this.#open = open;
@@ -40,7 +42,7 @@ export class UnsentWatch {
   add(session: ServerHttp2Session): void {
     const unsentSession = new UnsentSession(this.#open(session.socket?.remoteAddress ?? ""));
     this.#sessions.add(unsentSession);
-    this.#timer ??= setInterval(() => this.#look(), lookMs).unref();
+    this.#stopLooking ??= repeat(systemClock, lookMs, () => this.#look());
     session.on("stream", (stream) => {
       if (this.#latest !== unsentSession) this.#latest?.glance();
       this.#latest = unsentSession;
@@ -54,8 +56,8 @@ export class UnsentWatch {
     this.#sessions.delete(session);
     if (this.#latest === session) this.#latest = undefined;
     if (this.#sessions.size > 0) return;
-    clearInterval(this.#timer);
-    this.#timer = undefined;
+    this.#stopLooking?.();
+    this.#stopLooking = undefined;
   }
 
   #look(): void {

@@ -5,16 +5,23 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   after(ms, run) {
-    // A longer wait consists of several timers.
-    let remaining = ms;
-    let timer: NodeJS.Timeout;
-    const wait = (): void => {
-      const step = Math.min(remaining, longestTimerMs);
-      remaining -= step;
-      timer = setTimeout(remaining > 0 ? wait : run, step);
-      timer.unref();
-    };
-    wait();
+    if (ms > longestTimerMs) return afterTimers(ms, run);
+    const timer = setTimeout(run, ms);
+    timer.unref();
     return () => clearTimeout(timer);
   },
 };
+
+/** A longer wait consists of several timers. */
+function afterTimers(ms: number, run: () => void): () => void {
+  let remaining = ms;
+  let timer: NodeJS.Timeout;
+  const wait = (): void => {
+    const step = Math.min(remaining, longestTimerMs);
+    remaining -= step;
+    timer = setTimeout(remaining > 0 ? wait : run, step);
+    timer.unref();
+  };
+  wait();
+  return () => clearTimeout(timer);
+}

@@ -1,11 +1,11 @@
+import { conflictingHosts, hasConflictingHosts } from "../../binding/http/conflicting-host.js";
 import type { HttpEndpoint, HttpReply } from "../../binding/http/http.js";
-import { placeOf } from "../../binding/http/mount-path.js";
-import { parsedBodyOf } from "../../binding/http/node-body.js";
+import { placeOf } from "../../binding/http/mount.js";
 import type { HandlerOptions } from "../../binding/http/node-listener.js";
 import { writeReply } from "../../binding/http/node-reply.js";
 import { NodeRequest, splitTarget } from "../../binding/http/node-request.js";
-import { namesTwoHosts, twoHosts } from "../../binding/http/one-host.js";
-import { defaultListenerLimits } from "../../binding/listen/connection.js";
+import { parsedBodyOf } from "../../binding/http/request-body.js";
+import { type CallTimes, defaultListenerLimits } from "../../binding/listen/connection.js";
 import type { KoaCall, KoaMiddleware } from "./koa-call.js";
 
 /**
@@ -15,7 +15,7 @@ import type { KoaCall, KoaMiddleware } from "./koa-call.js";
 export function koaMiddleware(endpoint: HttpEndpoint, options: HandlerOptions = {}): KoaMiddleware {
   const { basePath, request, times = defaultListenerLimits, explainMiss } = options;
   const replyTo = (ctx: KoaCall, original: string): ReturnType<HttpEndpoint> => {
-    if (namesTwoHosts(ctx.req)) return twoHosts;
+    if (hasConflictingHosts(ctx.req)) return conflictingHosts;
     // `koa-mount` cuts its path off `ctx.path` alone.
     const place = placeOf(ctx.path, original, basePath);
     if (place === undefined) return undefined;
@@ -26,7 +26,7 @@ export function koaMiddleware(endpoint: HttpEndpoint, options: HandlerOptions = 
     const original = splitTarget(ctx.originalUrl).path;
     const reply = (await replyTo(ctx, original)) ?? (isRouted(ctx) ? explainMiss?.(original) : undefined);
     if (reply === undefined) await next();
-    else give(ctx, reply, times.replyStallMs);
+    else give(ctx, reply, times);
   };
 }
 
@@ -35,12 +35,12 @@ function isRouted(ctx: object): boolean {
   return "_matchedRoute" in ctx && ctx._matchedRoute !== undefined;
 }
 
-function give(ctx: KoaCall, reply: HttpReply, stallMs: number): void {
+function give(ctx: KoaCall, reply: HttpReply, times: CallTimes): void {
   const { status, headers, body } = reply;
   if (typeof body === "object" && Symbol.asyncIterator in body) {
     // Koa would report each reader who leaves as an error of the app.
     ctx.respond = false;
-    writeReply(ctx.req, ctx.res, reply, stallMs);
+    writeReply(ctx.req, ctx.res, reply, times);
     return;
   }
   for (const [name, value] of Object.entries(headers)) ctx.set(name, value);

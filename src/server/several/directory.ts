@@ -1,6 +1,5 @@
 import type { HttpEndpoint, HttpRequest } from "../../binding/http/http.js";
-import { requestBelow } from "../../binding/http/mount.js";
-import { restBelow } from "../../binding/http/mount-path.js";
+import { requestBelow, restBelow } from "../../binding/http/mount.js";
 import type { AddressedService, NamedTenant, Service } from "../../binding/service.js";
 import { A2AError } from "../../protocol/errors.js";
 import { trimSlashes } from "../../protocol/http-rules.js";

@@ -58,6 +58,7 @@ export function frontService({
     enter: admission.enter,
     publicError: admission.publicError,
     rates: arrivals,
+    clock,
     // The agent of a call that has found it decides whether it is logged.
     observer: observer ?? { begin: () => new CallMeter(monotonic(clock)), end() {} },
   };

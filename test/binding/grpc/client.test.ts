@@ -1,6 +1,6 @@
 import { Server, ServerCredentials, type sendUnaryData } from "@grpc/grpc-js";
 import { expect, it } from "vitest";
-import { targetOf } from "../../../src/binding/grpc/address.js";
+import { toTarget } from "../../../src/binding/grpc/channel-manager.js";
 import { createGrpcTransport } from "../../../src/binding/grpc/client.js";
 import { operations } from "../../../src/protocol/operations.js";
 import { echo, serviceOf } from "../../support/echo-service.js";
@@ -15,7 +15,7 @@ it.each([
   ["GRPCS://[::1]:9/", "[::1]:9"],
   ["grpc://[::1]", "[::1]:80"],
 ])("dials %s at %s", (address, target) => {
-  expect(targetOf(address)).toBe(target);
+  expect(toTarget(address)).toBe(target);
 });
 
 it("sends its version, headers and binary metadata with each call", async () => {

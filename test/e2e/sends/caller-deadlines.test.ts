@@ -1,6 +1,6 @@
 import { artifact, Client, inputRequired, park, serve, type Turn, type TurnAborted, working } from "trivium";
 import { expect, it, vi } from "vitest";
-import { withTimeout } from "../../../src/binding/caller-deadline.js";
+import { withTimeout } from "../../../src/binding/deadline.js";
 import { postJson } from "../../support/http-agent.js";
 import { errorOf, requestOf, say, stateOf, taskOf, textIn } from "../../support/say.js";
 import { overEach, startAgent } from "../../support/serve-agent.js";

@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { answerCounter } from "../../fetch/answer-counter.js";
+import { answerCounter } from "../../fetch/node-answer.js";
 
 // grpc-js collects the pieces of an answer until it is complete, and counts them nowhere. Node reports every HTTP/2 stream
 // that is opened, in the asynchronous context of the call that opens it. Tried with grpc-js 1.14.7 and Node 24.21; Node
@@ -7,7 +7,7 @@ import { answerCounter } from "../../fetch/answer-counter.js";
 // fill the memory of a gateway.
 
 const streamCreated = "http2.client.stream.created";
-/** What a small piece takes besides its bytes. */
+/** Memory of a small piece besides its bytes. */
 const pieceCost = 256;
 
 interface StreamCreated {

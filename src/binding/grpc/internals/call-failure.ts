@@ -27,7 +27,7 @@ export function callFailure(outcome: StatusObject, call: FailedCall): A2AError {
   const isTaken = call.peer !== call.channel.getTarget() && call.peer !== "unknown";
   if (!isTaken && unconnectedStatuses.has(outcome.code)) {
     const isFinal = finalTexts.test(outcome.details);
-    return new ConnectionError(`cannot reach ${call.address}: ${reasonOf(outcome.details)}`, {
+    return new ConnectionError(`cannot reach ${call.address}: ${extractReason(outcome.details)}`, {
       written: false,
       isFinal,
     });
@@ -36,11 +36,11 @@ export function callFailure(outcome: StatusObject, call: FailedCall): A2AError {
     const written = outcome.details !== refusalText;
     return new ConnectionError(`the connection to ${call.address} broke: ${outcome.details}`, { written });
   }
-  return errorOfAnswer(outcome, call.method);
+  return readAnswerError(outcome, call.method);
 }
 
 /** Marks the HTTP response of a server that does not speak gRPC with `metadata.httpStatus`. */
-function errorOfAnswer(outcome: StatusObject, method: RpcMethod): A2AError {
+function readAnswerError(outcome: StatusObject, method: RpcMethod): A2AError {
   const error = errorFromStatus(outcome, method);
   // grpc-js sets this status, also for a response that is not gRPC and whose first bytes read as a length.
   const [, maxBytes] = /^Received message .*larger than .*?(\d+)\)?$/.exec(outcome.details) ?? [];
@@ -75,7 +75,7 @@ function isBreak({ code, details, metadata }: StatusObject): boolean {
 }
 
 /** The reason for the missing connection, without the text that grpc-js adds. */
-function reasonOf(details: string): string {
+function extractReason(details: string): string {
   return details
     .replace(/^.*Last error: (?:Error: )?/s, "")
     .replace(/\s*\. Resolution note:.*$/s, "")

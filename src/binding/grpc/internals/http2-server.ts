@@ -1,6 +1,6 @@
 import type { Http2Server, IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { type ConnectionInjector, type Server, ServerCredentials } from "@grpc/grpc-js";
-import { endlessMs, timeoutOf } from "../../caller-deadline.js";
+import { endlessMs, parseTimeout } from "../../deadline.js";
 
 // gRPC and HTTP share a port: grpc-js gets sockets that are already accepted, and its streams are inspected before it
 // sees them. It owns the HTTP/2 server and has no public hook before its handlers. So its private set-up method is
@@ -51,5 +51,5 @@ export function takeStreams(
  */
 export function isEndless(timeout: string | string[] | undefined): boolean {
   if (typeof timeout !== "string") return false;
-  return (timeoutOf(timeout) ?? 0) >= endlessMs;
+  return (parseTimeout(timeout) ?? 0) >= endlessMs;
 }

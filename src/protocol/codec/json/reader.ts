@@ -97,7 +97,7 @@ const messageReader = perMessageType((desc) => {
       if (member === undefined || !isSet(member, value)) continue;
       if (value === null && reading.lenient && hasOther(member, json, members)) continue;
       const before = violations.length;
-      if (isTwice(member, key, json)) addViolation(violations, `is also given as ${member.protoName}`);
+      if (isDuplicateName(member, key, json)) addViolation(violations, `is also given as ${member.protoName}`);
       const result = member.read(value, reading, depth + 1);
       if (
         reading.lenient &&
@@ -117,7 +117,7 @@ const messageReader = perMessageType((desc) => {
   };
 });
 
-function isTwice({ jsonName }: MemberReader, key: string, json: JsonObject): boolean {
+function isDuplicateName({ jsonName }: MemberReader, key: string, json: JsonObject): boolean {
   return key !== jsonName && Object.hasOwn(json, jsonName);
 }
 

@@ -1,5 +1,5 @@
 import type { HttpReply } from "./http.js";
-import type { NodeIncoming } from "./node-body.js";
+import type { NodeIncoming } from "./request-body.js";
 
 // A request with two hosts is ambiguous: a proxy may check one and the server use the other (RFC 9112 section 3.2, RFC
 // 9113 section 8.3.1). Node silently keeps the first.
@@ -7,7 +7,7 @@ import type { NodeIncoming } from "./node-body.js";
 type Request = Pick<NodeIncoming, "headers" | "rawHeaders" | "url">;
 
 /** The reply to a request with more than one host. The rest of the request is not read. */
-export const twoHosts: HttpReply = {
+export const conflictingHosts: HttpReply = {
   status: 400,
   headers: { "Content-Type": "text/plain" },
   body: "the request has two hosts: send one `Host` header, or one `:authority`\n",
@@ -17,7 +17,7 @@ export const twoHosts: HttpReply = {
  * Whether a request has several `Host` headers, or one that differs from the host of its target: over HTTP/2 its
  * `:authority`, over HTTP/1.1 a whole URL.
  */
-export function namesTwoHosts({ headers, rawHeaders = [], url = "/" }: Request): boolean {
+export function hasConflictingHosts({ headers, rawHeaders = [], url = "/" }: Request): boolean {
   const authority = headers[":authority"];
   if (typeof authority === "string") return (headers.host ?? authority).toLowerCase() !== authority.toLowerCase();
   let hosts = 0;

@@ -1,6 +1,8 @@
 import { createServer } from "node:http";
+import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { nodeListener } from "../../../src/binding/http/node-listener.js";
+import { gunzip } from "../../../src/binding/http/request-body.js";
 import { defaultListenerLimits } from "../../../src/binding/listen/connection.js";
 import { bareSocket, rawCall, serveEndpoint, serveHttp } from "../../support/http-agent.js";
 import { maxBytes, measure } from "../../support/measure.js";
@@ -98,4 +100,17 @@ describe("a body", () => {
     await using served = await serveHttp(server);
     expect((await rawCall(served.url, { body: "something" })).text).toContain("mount the agent before the body parser");
   });
+});
+
+it("a body that is refused is decompressed no further", async () => {
+  const body = gzipSync(Buffer.alloc(10_000_000));
+  let pieces = 0;
+  const refused = gunzip(body, body.length * 1000, () => {
+    pieces += 1;
+    throw new Error("refused");
+  });
+  await expect(refused).rejects.toThrow("refused");
+  // Another body of this size takes as long as the rest would.
+  await gunzip(body, 10_000_000, () => {});
+  expect(pieces).toBe(1);
 });

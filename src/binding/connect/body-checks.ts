@@ -4,9 +4,8 @@ import { compressionGzip } from "@connectrpc/connect-node";
 import { assertFewFields } from "../../protocol/codec/binary/field-count.js";
 import { JsonValueCounter } from "../../protocol/codec/value-count.js";
 import { A2AError } from "../../protocol/errors.js";
-import { bodyTooLarge } from "../http/body-error.js";
-import { isGzip } from "../http/gunzip.js";
 import type { HttpRequest } from "../http/http.js";
+import { bodyTooLarge, isGzip } from "../http/request-body.js";
 import type { BindingLimits } from "../service.js";
 import { encodeEnvelope } from "./envelope.js";
 
@@ -23,7 +22,7 @@ export interface BodyForm {
 }
 
 /** Reads the form of a body from the headers. */
-export function bodyFormOf(request: HttpRequest, limits: BindingLimits): BodyForm {
+export function readBodyForm(request: HttpRequest, limits: BindingLimits): BodyForm {
   const type = request.header("content-type")?.toLowerCase() ?? "";
   const isJson = type.includes("json");
   const isEnveloped = /^application\/(?:connect\+|grpc)/.test(type);
@@ -41,7 +40,7 @@ export function bodyFormOf(request: HttpRequest, limits: BindingLimits): BodyFor
 const headBytes = 5;
 const compressedFlag = 1;
 
-/** What looks at a body. */
+/** The checks of a body, for the call that it belongs to. */
 export interface BodyChecks {
   readonly input: DescMessage;
   /** Gets the decompressed body. */
