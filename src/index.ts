@@ -108,6 +108,7 @@ export {
 export type { OperationName, Operations, StreamItem } from "./protocol/operations.js";
 export { type Content, data, file, fileOf, type PartOptions, text } from "./protocol/parts.js";
 export { type StateName, stateName } from "./protocol/states.js";
+export type { TurnClient } from "./protocol/turn-client.js";
 export type {
   BudgetLimits,
   CallerLimits,
