@@ -130,6 +130,9 @@ export {
 export type { InProcessAgent } from "./server/host.js";
 export type { Authenticate, Caller } from "./server/identification.js";
 export { defaultLimits, type Limits } from "./server/limits.js";
+export type { LocalClientOptions } from "./server/local-clients.js";
+export type { AgentsServer, MultiAgentServer, ServedAgent, ServedAgents } from "./server/multi-agent.js";
+export type { ServeAgentsOptions, ServedAgentOptions } from "./server/multi-agent-options.js";
 export type {
   AgentOptions,
   AuthDeclaration,
@@ -140,12 +143,8 @@ export type {
   ServerInterceptor,
   VersionSettings,
 } from "./server/options.js";
+export type { ListeningPort } from "./server/port.js";
 export { type AgentServer, type Server, serve } from "./server/serve.js";
-export type { ServedAgent, ServedAgents } from "./server/several/agents.js";
-export type { LocalClientOptions } from "./server/several/clients.js";
-export type { ServeAgentsOptions, ServedAgentOptions } from "./server/several/options.js";
-export type { ListeningPort } from "./server/several/port.js";
-export type { AgentsServer } from "./server/several/serve-agents.js";
 export { memoryPushStore } from "./store/memory/push-store.js";
 export { memoryTaskStore } from "./store/memory/task-store.js";
 export type { MetricsOptions, TelemetryOptions } from "./telemetry/options.js";

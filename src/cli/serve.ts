@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
+import type { MultiAgentServer } from "../server/multi-agent.js";
 import type { ServeOptions } from "../server/options.js";
 import type { AgentServer } from "../server/serve.js";
-import type { AgentsServer } from "../server/several/serve-agents.js";
 import { allowedHostOption } from "./allowed-host.js";
 import { checkUsage } from "./caller.js";
 import { endOnSignals } from "./ending.js";
@@ -67,10 +67,10 @@ async function run(file: string, flags: ServeFlags, command: Command): Promise<v
     const card = "agents" in settings ? {} : { card: settings.card ?? cardOfPackage(file, isLocal) };
     // serve() checks these options.
     const options = { ...settings, ...card, store, logger, drainMs, handleSignals: false } as ServeOptions;
-    const server: AgentServer | AgentsServer = await serve(options);
+    const server: AgentServer | MultiAgentServer = await serve(options);
     const closingMs = await closingTime(options);
     endOnSignals(server, store, logger, watched && (() => watched.reportClosing(closingMs)));
-    const agents = isOfSeveral(server) ? [...server.agents] : [server];
+    const agents = hasNamedAgents(server) ? [...server.agents] : [server];
     for (const { card, url } of agents) await print(`${card.name} listens at ${url}`);
   } catch (error) {
     await store?.close();
@@ -85,7 +85,7 @@ async function closingTime({ lameDuckMs = 0, drainMs = watchedDrainMs, limits }:
   return lameDuckMs + drainMs + (limits?.graceMs ?? defaultLimits.graceMs) + 5_000;
 }
 
-function isOfSeveral(server: AgentServer | AgentsServer): server is AgentsServer {
+function hasNamedAgents(server: AgentServer | MultiAgentServer): server is MultiAgentServer {
   return "agents" in server;
 }
 

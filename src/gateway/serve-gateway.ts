@@ -2,6 +2,8 @@ import { type CardSecurity, declareSecurity } from "../card/security.js";
 import type { ListeningAddress } from "../card/urls.js";
 import type { Connection } from "../client/connection.js";
 import type { RequestHandler } from "../core/request-handler.js";
+import { noop } from "../protocol/async/noop.js";
+import { within } from "../protocol/async/pause.js";
 import { systemClock } from "../protocol/async/system-clock.js";
 import { assertOptions } from "../protocol/check/rules.js";
 import type { ServerContext } from "../protocol/context.js";
@@ -12,7 +14,7 @@ import { isAuthenticated } from "../server/caller-guard.js";
 import { composeAround, type HostBackend, type HostSettings } from "../server/host.js";
 import { loadCallerGuard, rateLimiterOf } from "../server/load-caller-guard.js";
 import { loggerOf } from "../server/log/stderr-logger.js";
-import { listenTo, type Server } from "../server/serve.js";
+import { type Server, serveOne } from "../server/serve.js";
 import type { PushAdapter } from "../version/codec.js";
 import { versionTable } from "../version/versions.js";
 import { gatewayCard } from "./card.js";
@@ -42,9 +44,17 @@ export async function serveGateway(gatewayOptions: GatewayOptions): Promise<Gate
   const forward = checkForwardNames(options.forward);
   const upstream = await connectUpstream(options, { clock, logger });
   try {
-    const server = await listenTo(options, (listening, place) =>
-      composeAround(options, (settings) => backendOf({ options, upstream, forward, listening, settings }), place),
-    );
+    const { server } = await serveOne(options, {
+      hasTasks: false,
+      compose: (place) => {
+        const { listening } = place;
+        return composeAround(
+          options,
+          (settings) => backendOf({ options, upstream, forward, listening, settings }),
+          place,
+        );
+      },
+    });
     return Object.defineProperty(server, "upstream", { get: () => upstream.connection }) as Gateway;
   } catch (error) {
     await upstream.close();
@@ -82,7 +92,12 @@ async function backendOf(parts: BackendParts): Promise<HostBackend> {
       ...extendedCardOperation(passedOperations, view, card),
     },
     taskNames: { find: async (principal, name) => names.find(principal, name) },
-    drain: passedOperations.drain,
+    rest: noop,
+    get isIdle() {
+      return passedOperations.activeCalls.count === 0;
+    },
+    idle: passedOperations.activeCalls.idle,
+    drain: (ms) => within(settings.clock, ms, passedOperations.activeCalls.idle()),
     close: upstream.close,
   };
   const isListed = (uri: string): boolean =>

@@ -3,7 +3,6 @@ import { cardProblems } from "../card/check.js";
 import type { CardOptions } from "../card/options.js";
 import { allExtensions } from "../card/own-extensions.js";
 import { type PublishedCard, publishCard } from "../card/publish.js";
-import type { ListeningAddress } from "../card/urls.js";
 import type { PushStore } from "../core/ports.js";
 import { createRequestHandler, type HostedHandler } from "../core/request-handler.js";
 import { observePushStore, observeStore } from "../core/store-guard.js";
@@ -20,7 +19,6 @@ import type { ServerLimits } from "./rate-limiter.js";
 
 /** Where an agent is hosted, and the agent whose place it takes there. */
 export interface AgentPlace extends HostPlace {
-  readonly listening: () => ListeningAddress;
   readonly replaces?: HostedAgentParts | undefined;
   readonly clients?: TurnClients | undefined;
   /** The rate limits that the agents of the server share. Default: none. */
@@ -29,9 +27,6 @@ export interface AgentPlace extends HostPlace {
 
 /** A composed agent that another one can replace. */
 export interface HostedAgentParts extends ComposedAgent<HostedHandler> {
-  readonly agentId: string;
-  /** Discards an agent that has served no call; the one before it continues. */
-  dismiss(): Promise<void>;
   readonly push: OpenPush | undefined;
 }
 
@@ -61,12 +56,12 @@ export async function composeAgent(options: AgentOptions, place: AgentPlace): Pr
     replaces?.handler.restore();
     throw error;
   });
+  if (replaces === undefined) return Object.assign(agent, { push });
   const dismiss = (): Promise<void> => {
-    if (replaces === undefined) return agent.dispose();
     replaces.handler.restore();
     return agent.release();
   };
-  return Object.assign(agent, { push, agentId: options.agentId ?? "", dismiss });
+  return Object.assign(agent, { push, dismiss });
 }
 
 async function backendOf(

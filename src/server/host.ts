@@ -6,6 +6,7 @@ import { type Mount, mountsOf } from "../card/mounts.js";
 import type { ExtensionOptions } from "../card/options.js";
 import { callerNetwork } from "../card/proxy.js";
 import type { PublishedCard } from "../card/publish.js";
+import type { ListeningAddress } from "../card/urls.js";
 import type { Clock } from "../core/ports.js";
 import type { RequestHandler } from "../core/request-handler.js";
 import { within } from "../protocol/async/pause.js";
@@ -73,6 +74,7 @@ export interface HostBackend<H extends RequestHandler = RequestHandler> {
 /** Where an agent is hosted among others. */
 export interface HostPlace {
   readonly process: HostProcess;
+  readonly listening: () => ListeningAddress;
   /** Whether it is mounted in another server, which answers only plain HTTP requests. Default: false. */
   readonly isMounted?: boolean | undefined;
   /** Distinguishes callers of the agent's own authentication from others with the same owner. Default: `""`. */
@@ -97,6 +99,10 @@ export interface ComposedAgent<H extends RequestHandler = RequestHandler> extend
   readonly handler: H;
   readonly limits: Limits;
   readonly logger: Logger;
+  /** Its id in the store. */
+  readonly agentId: string;
+  /** Discards it before it has served a call; an agent that it was to replace continues. */
+  dismiss(): Promise<void>;
   /** Closes the handler, and what remains after it. */
   dispose(): Promise<void>;
   /** Releases what its calls needed, once they have ended. For an agent whose handler another one has continued. */
@@ -155,17 +161,20 @@ export async function composeAround<H extends RequestHandler>(
     await Promise.all([backend.dispose(), place.callerGuard === undefined && callerGuard.close()]);
     unwatch?.();
   };
+  const dispose = async (): Promise<void> => {
+    await handler.close();
+    // Streams were asked to end; they still deliver what is stored.
+    await within(clock, limits.graceMs, admission.idle());
+    await release();
+  };
   return {
     endpoint: createEndpoint(options, { bindings: served, versions, service, card: card.endpoint }),
     ...{ service, versions, bindings, servedBindings: served, card, admission, handler, limits, logger },
     inProcess: (callOptions) =>
       createInProcessTransport(handler.operations, { ...callOptions, admission: service, limits, clock }),
-    async dispose() {
-      await handler.close();
-      // Streams were asked to end; they still deliver what is stored.
-      await within(clock, limits.graceMs, admission.idle());
-      await release();
-    },
+    agentId: backend.tasksIn?.agentId ?? "",
+    dismiss: dispose,
+    dispose,
     async release() {
       await admission.idle();
       await release();

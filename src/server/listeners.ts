@@ -1,15 +1,15 @@
 import type { TlsOptions } from "node:tls";
-import type { RequestListener } from "../../binding/listen/connection.js";
-import { type LaterEngine, laterEngine } from "../../binding/listen/later-engine.js";
-import { createListener, type Listener } from "../../binding/listen/listener.js";
-import type { OpenUnsent } from "../../binding/listen/unsent.js";
-import type { AddressedService } from "../../binding/service.js";
-import type { Binding } from "../../protocol/bindings.js";
-import type { Logger } from "../../protocol/logger.js";
-import { type ConnectionEngine, type EngineSetting, engineOf, upgradedProtocols } from "../bindings.js";
-import { isBundled } from "../bundled.js";
-import { loadKoa } from "../koa/fallback.js";
-import type { Limits } from "../limits.js";
+import type { RequestListener } from "../binding/listen/connection.js";
+import { type LaterEngine, laterEngine } from "../binding/listen/later-engine.js";
+import { createListener, type Listener } from "../binding/listen/listener.js";
+import type { OpenUnsent } from "../binding/listen/unsent.js";
+import type { AddressedService } from "../binding/service.js";
+import type { Binding } from "../protocol/bindings.js";
+import type { Logger } from "../protocol/logger.js";
+import { type ConnectionEngine, type EngineSetting, engineOf, upgradedProtocols } from "./bindings.js";
+import { isBundled } from "./bundled.js";
+import { loadKoa } from "./koa/fallback.js";
+import type { Limits } from "./limits.js";
 
 /** What every port of a server has in common. */
 export interface PortOptions {
