@@ -45,11 +45,14 @@ async function answersOf({ url, port }: { readonly url: string; readonly port: n
 }
 
 describe("a server of one agent", () => {
-  it.each([{}])("answers as one of several agents does that is at the root: %o", async (more) => {
-    await using one = await forms["the one agent of a server"](more);
-    await using several = await forms["an agent at the root"](more);
-    expect(await answersOf(one)).toEqual(await answersOf(several));
-  });
+  it.each([{}, { basePath: "/below" }])(
+    "answers as one of several agents does that is at the root: %o",
+    async (more) => {
+      await using one = await forms["the one agent of a server"](more);
+      await using several = await forms["an agent at the root"](more);
+      expect(await answersOf(one)).toEqual(await answersOf(several));
+    },
+  );
 
   it.each(Object.entries(forms))(
     "leaves the tenants of requests to its callers, over every binding: %s",
