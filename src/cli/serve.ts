@@ -60,7 +60,7 @@ async function run(file: string, flags: ServeFlags, command: Command): Promise<v
   const logger = settings.logger === false ? stderrLogger("silent") : (settings.logger ?? stderrLogger(flags.logLevel));
   const store = location === undefined ? settings.store : await openStorage(location, logger);
   const { serve } = await import("../server/serve.js");
-  const { isLoopback } = await import("../server/caller-guard.js");
+  const { isLoopback } = await import("../server/authentication.js");
   try {
     const drainMs = settings.drainMs ?? (watched && watchedDrainMs);
     const isLocal = isLoopback(settings.host ?? "127.0.0.1");

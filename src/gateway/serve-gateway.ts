@@ -10,9 +10,8 @@ import type { ServerContext } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Operations } from "../protocol/operations.js";
-import { isAuthenticated } from "../server/caller-guard.js";
-import { composeAround, type HostBackend, type HostSettings } from "../server/host.js";
-import { loadCallerGuard, rateLimiterOf } from "../server/load-caller-guard.js";
+import { isAuthenticated, loadSchemes } from "../server/authentication.js";
+import { composeAround, type HostBackend, type HostSettings, loadRateLimiter } from "../server/host.js";
 import { loggerOf } from "../server/log/stderr-logger.js";
 import { type Server, serveOne } from "../server/serve.js";
 import type { PushAdapter } from "../version/codec.js";
@@ -72,11 +71,11 @@ interface BackendParts {
 
 async function backendOf(parts: BackendParts): Promise<HostBackend> {
   const { options, upstream, forward, settings } = parts;
-  const guardModule = await loadCallerGuard(options);
+  const schemes = await loadSchemes(options);
   const skills = upstream.card.skills.map(({ id }) => id);
-  guardModule?.assertAuth(options, skills);
-  const rateLimiter = await rateLimiterOf(options, { ...settings, skills, hasTasks: false });
-  const view = createView(parts, await loadPushAdapters(), guardModule?.cardSecurity(options));
+  schemes?.assertAuth(options, skills);
+  const rateLimiter = await loadRateLimiter(options, { ...settings, skills, hasTasks: false });
+  const view = createView(parts, await loadPushAdapters(), schemes?.cardSecurity(options));
   const card = publish(parts, view);
   upstream.onChange = card.renew;
   const { wrapAuthenticate, of: headersOf } = createForwarding(forward);

@@ -5,7 +5,7 @@ import { noop } from "../protocol/async/noop.js";
 import { within } from "../protocol/async/pause.js";
 import { bindingRow } from "../protocol/bindings.js";
 import type { Logger } from "../protocol/logger.js";
-import { assertGuarded, isAuthenticated, isLoopback } from "./caller-guard.js";
+import { assertCallersKnown, isAuthenticated, isLoopback } from "./authentication.js";
 import { type Directory, type DirectoryEntry, toPath } from "./directory.js";
 import { type GrpcRoute, selectReachable } from "./grpc-route.js";
 import type { ComposedAgent, HostPlace } from "./host.js";
@@ -139,7 +139,7 @@ export class AgentRegistry<A extends ComposedAgent> {
     const { path, title, agentId, givenOptions, options, hosts, grpcPort, route, realm } = plan;
     const { host, process, address } = this.#server;
     this.#assertFree(plan);
-    assertGuarded(options, host, title && `${title} on host ${host}`);
+    assertCallersKnown(options, host, title && `${title} on host ${host}`);
     this.#assertCertificates(givenOptions);
     await this.#departures.get(agentId);
     let port = portBefore?.requestedPort === grpcPort ? portBefore : undefined;

@@ -9,7 +9,7 @@ import { createLocations } from "../card/urls.js";
 import { A2AError, errorTable } from "../protocol/errors.js";
 import { trimSlashes } from "../protocol/http-rules.js";
 import type { AgentCard } from "../protocol/model.js";
-import { isAuthenticated } from "./caller-guard.js";
+import { isAuthenticated } from "./authentication.js";
 import { type Catalogue, type DirectoryEntry, toPath } from "./directory.js";
 import type { SharedParts } from "./multi-agent.js";
 

@@ -10,10 +10,16 @@ import type { TurnClients } from "../core/turn-start.js";
 import { checkAgentId } from "../protocol/indexed-text.js";
 import type { AgentCard } from "../protocol/model.js";
 import { createPush, type Push } from "../push/push.js";
-import { isAuthenticated } from "./caller-guard.js";
-import { type ComposedAgent, composeAround, type HostBackend, type HostPlace, type HostSettings } from "./host.js";
+import { isAuthenticated, loadSchemes } from "./authentication.js";
+import {
+  type ComposedAgent,
+  composeAround,
+  type HostBackend,
+  type HostPlace,
+  type HostSettings,
+  loadRateLimiter,
+} from "./host.js";
 import type { TaskProcess } from "./host-process.js";
-import { loadCallerGuard, rateLimiterOf } from "./load-caller-guard.js";
 import type { AgentOptions } from "./options.js";
 import type { ServerLimits } from "./rate-limiter.js";
 
@@ -78,7 +84,7 @@ async function backendOf(
   const { clock } = settings;
   const { realm, rates: server } = place;
   const limiterParts = { clock, logger, rateStore: process.rates, skills, hasTasks: true, server, realm };
-  const rateLimiter = await rateLimiterOf(options, limiterParts);
+  const rateLimiter = await loadRateLimiter(options, limiterParts);
   const { capabilities } = publishedCard.card();
   const push = openPush(options, process, { ...settings, previous: place.replaces?.push, card: publishedCard.card() });
   const release = {
@@ -145,14 +151,6 @@ function openPush(
   return { push, store, settings: key, users: 1 };
 }
 
-/** Throws when what several agents share about their callers contradicts itself or their skills. */
-export async function assertAuthOf(
-  options: Parameters<typeof loadCallerGuard>[0] & Pick<AgentOptions, "trustProxy">,
-  skills: readonly string[],
-): Promise<void> {
-  (await loadCallerGuard(options))?.assertAuth(options, skills);
-}
-
 /** The ids of the skills on cards. A card with problems has none: composing its agent reports them. */
 export function skillIdsOf(cards: readonly CardOptions[]): readonly string[] {
   return cards.flatMap((card) => (cardProblems(card).length === 0 ? skillsOf(card) : [])).map(({ id }) => id);
@@ -161,10 +159,10 @@ export function skillIdsOf(cards: readonly CardOptions[]): readonly string[] {
 /** Checks the card and everything it depends on. */
 async function publishAgentCard(
   options: AgentOptions,
-  { listening, callerGuard: sharedGuard }: AgentPlace,
+  { listening, authentication: shared }: AgentPlace,
   { versions, clock }: HostSettings,
 ): Promise<PublishedCard> {
-  const guardModule = await loadCallerGuard(options);
+  const schemes = await loadSchemes(options);
   const { card, publicUrl, publicGrpc, trustProxy, basePath } = options;
   const publishedCard = publishCard({
     card,
@@ -172,7 +170,7 @@ async function publishAgentCard(
       streaming: true,
       pushNotifications: options.push !== undefined,
       authentication: isAuthenticated(options),
-      security: guardModule?.cardSecurity(options),
+      security: schemes?.cardSecurity(options),
     },
     versions,
     urls: { publicUrl, publicGrpc, trustProxy, basePath },
@@ -180,8 +178,8 @@ async function publishAgentCard(
     now: clock.now,
   });
   // The card has no problems, so its skills have ids. What several agents share was checked with the skills of all.
-  if (sharedGuard === undefined) {
-    guardModule?.assertAuth(
+  if (shared === undefined) {
+    schemes?.assertAuth(
       options,
       skillsOf(card).map(({ id }) => id),
     );

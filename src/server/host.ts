@@ -18,15 +18,15 @@ import type { TaskSource, Telemetry } from "../telemetry/telemetry.js";
 import type { Version } from "../version/codec.js";
 import type { VersionOptions } from "../version/options.js";
 import { type Admission, createAdmission } from "./admission.js";
+import { type Authentication, isAuthenticated, openAuthentication } from "./authentication.js";
 import { isMountable, serverBindings } from "./bindings.js";
 import type { Observation } from "./call-observer.js";
-import { type CallerGuard, isAuthenticated, openGuard } from "./caller-guard.js";
 import { createEndpoint } from "./endpoint.js";
 import type { HostProcess } from "./host-process.js";
 import { type Limits, resolveLimits } from "./limits.js";
-import { loadCallerGuard } from "./load-caller-guard.js";
 import { type HostOptions, type ServerInterceptor, versionSettings } from "./options.js";
 import type { Load } from "./overload/load.js";
+import type { RateLimiter, RateLimiterOptions, RateLimiterParts } from "./rate-limiter.js";
 
 // Composes an agent for a host, with or without a port: admission, authentication, limits, bindings and card in front of
 // a backend. The backend is a local agent (`compose-agent.ts`) or a gateway.
@@ -80,7 +80,7 @@ export interface HostPlace {
   /** Distinguishes callers of the agent's own authentication from others with the same owner. Default: `""`. */
   readonly realm?: string | undefined;
   /** The authentication of several agents. Default: the agent's own. */
-  readonly callerGuard?: CallerGuard | undefined;
+  readonly authentication?: Authentication | undefined;
   /** The interfaces that callers can reach, with their tenants. Default: all. */
   readonly reachable?: ((mounts: readonly Mount[]) => readonly Mount[]) | undefined;
 }
@@ -112,7 +112,9 @@ export interface ComposedAgent<H extends RequestHandler = RequestHandler> extend
 const defaultBindings = bindings.filter(({ isCore }) => isCore).map(({ name }) => name);
 
 /** The bindings in the options, by default the protocol's own. */
-export function bindingsOf({ bindings: names = defaultBindings }: Pick<HostOptions, "bindings">): readonly Binding[] {
+export function chooseBindings({
+  bindings: names = defaultBindings,
+}: Pick<HostOptions, "bindings">): readonly Binding[] {
   return names;
 }
 
@@ -135,7 +137,7 @@ export async function composeAround<H extends RequestHandler>(
   const { clock, telemetry, load } = place.process;
   const logger = place.process.loggerOf(options.logger);
   const limits = resolveLimits(options.limits, isAuthenticated(options));
-  const bindings = bindingsOf(options).filter((name) => place.isMounted !== true || isMountable(name));
+  const bindings = chooseBindings(options).filter((name) => place.isMounted !== true || isMountable(name));
   const { served: versionNames, strict = false, fileBytes } = versionSettings(options);
   const { securityRequirements } = options;
   const [newest, ...others] = await place.process.versions(versionNames, { limits, fileBytes, securityRequirements });
@@ -144,8 +146,8 @@ export async function composeAround<H extends RequestHandler>(
   const settings = { versions, limits, clock, logger, load, telemetry };
   const backend = await build(settings);
   const { handler, card } = backend;
-  const callerGuard = place.callerGuard ?? (await callerGuardOf(options, clock, logger));
-  const parts = { options, backend, settings, callerGuard, place };
+  const authentication = place.authentication ?? (await openAuthentication(options, { clock, logger }));
+  const parts = { options, backend, settings, authentication, place };
   const { admission, service } = await createService(parts, strict);
   const mounts = mountsOf(bindings, versions);
   const served = servedBindings(options, bindings);
@@ -158,7 +160,7 @@ export async function composeAround<H extends RequestHandler>(
     webhooksDue: backend.webhooksDue?.(),
   }));
   const release = async (): Promise<void> => {
-    await Promise.all([backend.dispose(), place.callerGuard === undefined && callerGuard.close()]);
+    await Promise.all([backend.dispose(), place.authentication === undefined && authentication.close()]);
     unwatch?.();
   };
   const dispose = async (): Promise<void> => {
@@ -182,27 +184,17 @@ export async function composeAround<H extends RequestHandler>(
   };
 }
 
-/** Opens what identifies callers by the options. */
-export async function callerGuardOf(
-  options: Pick<HostOptions, "auth" | "authenticate" | "declares" | "trustProxy">,
-  clock: Clock,
-  logger: Logger,
-): Promise<CallerGuard> {
-  const module = await loadCallerGuard(options);
-  return (await module?.createCallerGuard(options, clock, logger)) ?? openGuard;
-}
-
 /** What an agent's service is made of. */
 interface ServiceParts {
   readonly options: HostOptions;
   readonly backend: HostBackend;
   readonly settings: HostSettings;
-  readonly callerGuard: CallerGuard;
+  readonly authentication: Authentication;
   readonly place: HostPlace;
 }
 
 async function createService(
-  { options, backend, settings, callerGuard, place }: ServiceParts,
+  { options, backend, settings, authentication, place }: ServiceParts,
   strictVersions: boolean,
 ): Promise<{ readonly admission: Admission; readonly service: Service }> {
   const { handler, card, extensions } = backend;
@@ -212,7 +204,7 @@ async function createService(
   const admission = createAdmission({
     process: place.process.admission,
     realm: place.realm,
-    identify: callerGuard.identify,
+    identify: authentication.identify,
     networkOf: isAuthenticated(options) ? undefined : callerNetwork(options.trustProxy ?? false),
     extensions: isChoice ? [] : extensions,
     limits,
@@ -231,22 +223,31 @@ async function createService(
     publicError: admission.publicError,
     rates: backend.rates,
     booksAnswers: backend.booksAnswers,
-    interception: interceptors.length === 0 ? undefined : await interceptionBy(interceptors),
-    observer: await observerOf(options, { logger, clock, telemetry: telemetry?.calls(card.card()) }),
+    interception: interceptors.length === 0 ? undefined : await loadInterception(interceptors),
+    observer: await loadObserver(options, { logger, clock, telemetry: telemetry?.calls(card.card()) }),
   };
   return { admission, service };
 }
 
-async function interceptionBy(interceptors: readonly ServerInterceptor[]): Promise<Service["interception"]> {
+async function loadInterception(interceptors: readonly ServerInterceptor[]): Promise<Service["interception"]> {
   return (await import("../protocol/intercept.js")).interceptionOf(interceptors);
 }
 
-/** What logs and measures calls by the options; `undefined` when nothing does. */
-export async function observerOf(
+/** Loads what logs and measures calls; `undefined` when the options ask for neither. */
+export async function loadObserver(
   { accessLog }: Pick<HostOptions, "accessLog">,
   { logger, ...parts }: Observation,
 ): Promise<Service["observer"]> {
   if (accessLog !== true && parts.telemetry === undefined) return undefined;
   const { createCallObserver } = await import("./call-observer.js");
   return createCallObserver({ ...parts, logger: accessLog === true ? logger : undefined });
+}
+
+/** Loads and creates the rate limits; `undefined` without limits. Rejects as `createRateLimiter` throws. */
+export async function loadRateLimiter(
+  options: RateLimiterOptions,
+  parts: RateLimiterParts,
+): Promise<RateLimiter | undefined> {
+  if (options.rate === undefined && parts.server === undefined) return undefined;
+  return (await import("./rate-limiter.js")).createRateLimiter(options, parts);
 }

@@ -9,7 +9,7 @@ import type { CallOptions, Principal } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import { suggestion } from "../protocol/nearest.js";
 import { invokeStream, invokeUnary, type Operations } from "../protocol/operations.js";
-import { isAuthenticated } from "./caller-guard.js";
+import { isAuthenticated } from "./authentication.js";
 import type { HostedAgentParts } from "./compose-agent.js";
 import { toKey, toPath } from "./directory.js";
 import type { SharedParts } from "./multi-agent.js";

@@ -5,7 +5,7 @@ import { cardPaths } from "../card/endpoint.js";
 import { basePathRule } from "../card/urls.js";
 import { bindings } from "../protocol/bindings.js";
 import { assertOptions, type Rule } from "../protocol/check/rules.js";
-import { isAuthenticated } from "./caller-guard.js";
+import { isAuthenticated } from "./authentication.js";
 import type { ComposedAgent } from "./host.js";
 import { createHostGuard, guardEndpoint } from "./host-guard.js";
 import type { KoaMiddleware } from "./koa/koa-call.js";

@@ -13,22 +13,21 @@ import { loadOpenTelemetry } from "../telemetry/api.js";
 import { createAdmission } from "./admission.js";
 import { type HostedAgent, hostAccess } from "./agent.js";
 import type { AgentRegistry, PlannedAgent, ServerParts } from "./agent-registry.js";
-import { type CallerGuard, isAuthenticated } from "./caller-guard.js";
-import { assertAuthOf, composeAgent, type HostedAgentParts, skillIdsOf } from "./compose-agent.js";
+import { type Authentication, isAuthenticated, loadSchemes, openAuthentication } from "./authentication.js";
+import { composeAgent, type HostedAgentParts, skillIdsOf } from "./compose-agent.js";
 import { Directory, toKey, toPath } from "./directory.js";
 import { chooseGrpcRoute } from "./grpc-route.js";
-import { callerGuardOf, type InProcessAgent, observerOf } from "./host.js";
+import { type InProcessAgent, loadObserver } from "./host.js";
 import { guardRest } from "./host-guard.js";
 import type { HostProcess } from "./host-process.js";
 import { type Limits, limitProblems, processLimits } from "./limits.js";
-import { serverLimitsOf } from "./load-caller-guard.js";
 import { type ClientCode, type LocalClientOptions, LocalClients } from "./local-clients.js";
 import { loggerOf } from "./log/stderr-logger.js";
 import { hasOwnAuth, type ServeAgentsOptions, type ServedAgentOptions } from "./multi-agent-options.js";
 import { agentPath, servedRule } from "./multi-agent-rules.js";
 import type { AgentOptions } from "./options.js";
 import type { ListeningPort } from "./port.js";
-import type { ServerLimits } from "./rate-limiter.js";
+import type { RateLimiterOptions, RateLimiterParts, ServerLimits } from "./rate-limiter.js";
 import type { PlannedAgents } from "./serve.js";
 
 // Agents with names on one port: what they share, and how each gets its options from its own and those beside `agents`.
@@ -81,7 +80,7 @@ export interface SharedParts extends ServerParts {
   readonly options: ServeAgentsOptions & { readonly logger: Logger };
   readonly directory: Directory<HostedAgentParts>;
   /** The authentication beside `agents`. */
-  readonly callerGuard: CallerGuard;
+  readonly authentication: Authentication;
   /** The limits beside `agents`. */
   readonly rates: ServerLimits | undefined;
   /** Counts for its address what reaches the server before an agent is known. */
@@ -100,11 +99,11 @@ export async function openNamedAgents(givenOptions: ServeAgentsOptions, server: 
   const options = { ...givenOptions, logger: loggerOf(givenOptions.logger) };
   const { process, clock, logger } = server;
   const skills = skillIdsOf(Object.values(options.agents).map(({ card }) => card));
-  await assertAuthOf(options, skills);
-  const rates = await serverLimitsOf(options, { clock, logger, skills });
+  (await loadSchemes(options))?.assertAuth(options, skills);
+  const rates = await loadServerLimits(options, { clock, logger, skills });
   const arrivals = openArrivals(rates, process, options);
-  const callerGuard = await callerGuardOf(options, clock, logger);
-  const front = await openFront(options, server, { callerGuard, arrivals });
+  const authentication = await openAuthentication(options, { clock, logger });
+  const front = await openFront(options, server, { authentication, arrivals });
   const rest = server.guard && guardRest(server.guard);
   const catalogue = options.catalogue === true ? await import("./catalogue.js") : undefined;
   const directory: Directory<HostedAgentParts> = new Directory({
@@ -114,7 +113,7 @@ export async function openNamedAgents(givenOptions: ServeAgentsOptions, server: 
       catalogue && ((found) => catalogue.openCatalogue({ ...server, options, arrivals, directory: found }, rest)),
     rest,
   });
-  const shared: SharedParts = { ...server, options, directory, callerGuard, rates, arrivals };
+  const shared: SharedParts = { ...server, options, directory, authentication, rates, arrivals };
   const clients = new LocalClients(shared, await loadClients(process));
   const plan = (path: string, agentOptions: ServedAgentOptions) => planAgent(shared, clients, path, agentOptions);
   return {
@@ -123,8 +122,17 @@ export async function openNamedAgents(givenOptions: ServeAgentsOptions, server: 
       for (const [path, agentOptions] of Object.entries(options.agents)) yield plan(path, agentOptions);
     },
     client: (path, of) => clients.client(path, of),
-    close: () => callerGuard.close(),
+    close: () => authentication.close(),
   };
+}
+
+/** Loads and creates the limits that the agents have together; `undefined` without limits. */
+async function loadServerLimits(
+  options: Pick<RateLimiterOptions, "rate">,
+  parts: Pick<RateLimiterParts, "clock" | "logger" | "skills">,
+): Promise<ServerLimits | undefined> {
+  if (options.rate === undefined) return undefined;
+  return (await import("./rate-limiter.js")).createServerLimits(options, parts);
 }
 
 /** Loads the code of clients, which agents that are served alone do not need. */
@@ -173,15 +181,15 @@ function openArrivals(
 async function openFront(
   options: ServeAgentsOptions,
   { process, limits, clock, logger }: ServerParts,
-  { callerGuard, arrivals }: Pick<SharedParts, "callerGuard" | "arrivals">,
+  { authentication, arrivals }: Pick<SharedParts, "authentication" | "arrivals">,
 ): Promise<Service> {
   const networkOf = isAuthenticated(options) ? undefined : callerNetwork(options.trustProxy ?? false);
   const admission = createAdmission({
     ...{ process: process.admission, networkOf, limits, logger, extensions: [] },
-    identify: callerGuard.identify,
+    identify: authentication.identify,
     newId: () => newId(clock.now()),
   });
-  const observer = await observerOf(options, { logger, clock, telemetry: process.telemetry?.calls(undefined) });
+  const observer = await loadObserver(options, { logger, clock, telemetry: process.telemetry?.calls(undefined) });
   const refuse = (): never => {
     throw new A2AError("internalError", "the call has no agent yet");
   };
@@ -221,7 +229,7 @@ function planAgent(
     compose: (place, replaces) =>
       composeAgent(options, {
         ...{ ...place, replaces, rates: shared.rates },
-        callerGuard: isOwn ? undefined : shared.callerGuard,
+        authentication: isOwn ? undefined : shared.authentication,
         clients: clients.of(key, agentOptions),
       }),
   };

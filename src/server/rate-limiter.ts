@@ -1,6 +1,6 @@
 import { assertSkillId, namedSkill } from "../auth/named-skill.js";
-import type { CallHead, Service } from "../binding/service.js";
-import { callerNetwork, type TrustProxy, unknownNetwork } from "../card/proxy.js";
+import type { Service } from "../binding/service.js";
+import type { TrustProxy } from "../card/proxy.js";
 import type { RateStore } from "../core/ports.js";
 import type { Clock } from "../protocol/async/clock.js";
 import { createPlaces, type Places } from "../protocol/async/places.js";
@@ -13,7 +13,8 @@ import { LocalCounters, loadLimiters } from "../rates/local-counters.js";
 import type { RateOptions } from "../rates/options.js";
 import { type ChargingTurn, RatedCalls } from "../rates/rated-calls.js";
 import { SharedCounters } from "../rates/shared-counters.js";
-import { isAuthenticated } from "./caller-guard.js";
+import { isAuthenticated } from "./authentication.js";
+import { createNetworkReader } from "./counted-network.js";
 import type { AgentOptions, HostOptions } from "./options.js";
 
 export type RateLimiterOptions = HostOptions & Pick<AgentOptions, "agentId" | "tenants">;
@@ -78,7 +79,7 @@ export async function createRateLimiter(
   const callParts = { table, counters, places, agent, realm, skillOf, checkSkill: checkOf(skillOf) };
   const calls = new RatedCalls({ ...callParts, tenants: new Set(tenants) });
   const limitsAddresses = findLimit(table, ({ callerKind }) => callerKind === "address") !== undefined;
-  const addressOf = limitsAddresses ? countedNetwork(options.trustProxy, parts.logger) : () => undefined;
+  const addressOf = limitsAddresses ? createNetworkReader(options.trustProxy, parts.logger) : () => undefined;
   return { calls: (head) => calls.open(addressOf(head)), charge: (turn, tokens) => calls.charge(turn, tokens) };
 }
 
@@ -110,7 +111,7 @@ export function createServerLimits(
       const skillParts = { skillOf, checkSkill: checkOf(skillOf) };
       const callParts = { table, places, ...skillParts, agent: "", realm: "", tenants: new Set<string>() };
       const calls = new RatedCalls({ ...callParts, counters: await this.counters(rateStore) });
-      const addressOf = countedNetwork(trustProxy, parts.logger);
+      const addressOf = createNetworkReader(trustProxy, parts.logger);
       return (head) => calls.open(addressOf(head));
     },
   };
@@ -120,30 +121,6 @@ export function createServerLimits(
 function checkOf(skillOf: typeof namedSkill): typeof assertSkillId | undefined {
   return skillOf === namedSkill ? assertSkillId : undefined;
 }
-
-/**
- * The network for which limits count a call. HTTP calls whose mount does not know the address of the peer count
- * together, which is logged once.
- */
-export function countedNetwork(
-  trustProxy: TrustProxy | undefined,
-  logger: Logger,
-): (head: CallHead) => string | undefined {
-  const networkOf = callerNetwork(trustProxy ?? false);
-  return (head) => {
-    const network = networkOf(head);
-    if (network === unknownNetwork && !warnedLoggers.has(logger)) {
-      warnedLoggers.add(logger);
-      logger.warn(
-        {},
-        "the addresses of callers are unknown, so limits by address (rate.address, rate.failedAttempts) count all calls together: pass `remoteAddress` to fetch()",
-      );
-    }
-    return network;
-  };
-}
-
-const warnedLoggers = new WeakSet<Logger>();
 
 /** Counts here, and with other processes on the store where it can. */
 async function countersOf({ clock, logger, rateStore }: CounterParts, scope: string | undefined): Promise<Counters> {

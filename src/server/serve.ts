@@ -1,10 +1,10 @@
 import { assertOptions } from "../protocol/check/rules.js";
 import { type HostedAgent, hostAccess } from "./agent.js";
 import { AgentRegistry, type PlannedAgent, type ServerParts } from "./agent-registry.js";
-import { isAuthenticated, isLoopback, tlsWithAuth } from "./caller-guard.js";
+import { askForCertificates, isAuthenticated, isLoopback } from "./authentication.js";
 import { composeAgent, type HostedAgentParts } from "./compose-agent.js";
 import { Directory, toPath } from "./directory.js";
-import { bindingsOf, type ComposedAgent, type HostPlace, type InProcessAgent } from "./host.js";
+import { type ComposedAgent, chooseBindings, type HostPlace, type InProcessAgent } from "./host.js";
 import { createHostGuard, type HostGuard } from "./host-guard.js";
 import { openHostProcess } from "./host-process.js";
 import { resolveLimits } from "./limits.js";
@@ -134,8 +134,8 @@ async function serveAll<A extends ComposedAgent, P extends PlannedAgents<A>>(
   };
   try {
     const limits = resolveLimits(options.limits, isAuthenticated(options));
-    const tls = agentOptions.reduce((tls, { auth }) => tlsWithAuth({ tls, auth }), tlsWithAuth(options));
-    const bindings = bindingsOf(options);
+    const tls = agentOptions.reduce((tls, { auth }) => askForCertificates({ tls, auth }), askForCertificates(options));
+    const bindings = chooseBindings(options);
     const guard = guardPort(options, host, agentOptions);
     const server: ServerParts = {
       ...{ options, host, tls, guard, process, limits, clock, logger },

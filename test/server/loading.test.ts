@@ -29,7 +29,7 @@ function loadedWith(options: Options): Loaded {
 }
 
 const gate = ["auth/gate", "auth/refusal"];
-const guarding = ["server/create-caller-guard", "server/identification"];
+const guarding = ["server/authentication-schemes"];
 const naming = ["server/multi-agent", "server/multi-agent-rules", "server/local-clients", "client/local/local-client"];
 const listing = ["server/catalogue"];
 const wrapping = ["protocol/intercept", "server/call-observer"];
