@@ -12,7 +12,7 @@ import type { AgentCard } from "../protocol/model.js";
 import type { Operations } from "../protocol/operations.js";
 import { isAuthenticated, loadSchemes } from "../server/authentication.js";
 import { composeAround, type HostBackend, type HostSettings, loadRateLimiter } from "../server/host.js";
-import { loggerOf } from "../server/log/stderr-logger.js";
+import { resolveLogger } from "../server/log/stderr-logger.js";
 import { type Server, serveOne } from "../server/serve.js";
 import type { PushAdapter } from "../version/codec.js";
 import { versionTable } from "../version/versions.js";
@@ -37,7 +37,7 @@ export interface Gateway extends Server {
 /** Serves an agent that runs elsewhere. */
 export async function serveGateway(gatewayOptions: GatewayOptions): Promise<Gateway> {
   assertOptions("gateway()", gatewayOptions, gatewayRule);
-  const logger = loggerOf(gatewayOptions.logger);
+  const logger = resolveLogger(gatewayOptions.logger);
   const options = { ...gatewayOptions, logger };
   const { clock = systemClock } = options;
   const forward = checkForwardNames(options.forward);

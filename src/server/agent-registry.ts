@@ -13,7 +13,7 @@ import { createHostGuard, guardEndpoint, type HostGuard } from "./host-guard.js"
 import type { HostProcess } from "./host-process.js";
 import type { Limits } from "./limits.js";
 import { type GrpcPort, type Listeners, openGrpcPort } from "./listeners.js";
-import { loggerOf } from "./log/stderr-logger.js";
+import { resolveLogger } from "./log/stderr-logger.js";
 import type { HostOptions, ListenOptions } from "./options.js";
 
 // The agents of a server while it runs: composes, adds, replaces and removes them.
@@ -146,7 +146,7 @@ export class AgentRegistry<A extends ComposedAgent> {
     const place: HostPlace = {
       process,
       realm,
-      reachable: (mounts) => selectReachable(mounts, route, loggerOf(options.logger)),
+      reachable: (mounts) => selectReachable(mounts, route, resolveLogger(options.logger)),
       listening: () => {
         const { origin, grpcPort: sharedPort } = address();
         const mountPath = this.#directory.basePath + path;

@@ -53,7 +53,7 @@ export async function composeAgent(options: AgentOptions, place: AgentPlace): Pr
     // A card with problems is reported when it is published.
     { ...options, securityRequirements: options.card?.securityRequirements },
     async (settings) => {
-      const backend = await backendOf(options, place, settings);
+      const backend = await createBackend(options, place, settings);
       push = backend.push;
       return backend;
     },
@@ -70,7 +70,7 @@ export async function composeAgent(options: AgentOptions, place: AgentPlace): Pr
   return Object.assign(agent, { push, dismiss });
 }
 
-async function backendOf(
+async function createBackend(
   options: AgentOptions,
   place: AgentPlace,
   settings: HostSettings,
@@ -152,7 +152,7 @@ function openPush(
 }
 
 /** The ids of the skills on cards. A card with problems has none: composing its agent reports them. */
-export function skillIdsOf(cards: readonly CardOptions[]): readonly string[] {
+export function listSkillIds(cards: readonly CardOptions[]): readonly string[] {
   return cards.flatMap((card) => (cardProblems(card).length === 0 ? skillsOf(card) : [])).map(({ id }) => id);
 }
 

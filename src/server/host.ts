@@ -135,7 +135,7 @@ export async function composeAround<H extends RequestHandler>(
   place: HostPlace,
 ): Promise<ComposedAgent<H>> {
   const { clock, telemetry, load } = place.process;
-  const logger = place.process.loggerOf(options.logger);
+  const logger = place.process.resolveLogger(options.logger);
   const limits = resolveLimits(options.limits, isAuthenticated(options));
   const bindings = chooseBindings(options).filter((name) => place.isMounted !== true || isMountable(name));
   const { served: versionNames, strict = false, fileBytes } = versionSettings(options);

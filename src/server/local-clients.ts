@@ -56,7 +56,7 @@ export class LocalClients {
     if (principal === undefined && isAuthenticated(hasOwnAuth(agentOptions) ? agentOptions : this.#shared.options)) {
       throw new TypeError(`client(${JSON.stringify(path)}): the agent identifies its callers: give the \`principal\``);
     }
-    return this.#clientOf(path, (of) => of.inProcess({ principal, headers }), undefined);
+    return this.#createClient(path, (of) => of.inProcess({ principal, headers }), undefined);
   }
 
   /** What the turns of an agent use. */
@@ -81,7 +81,7 @@ export class LocalClients {
     const { authorize, authorizeAnswer } = (options.principal === undefined ? turn.chain : undefined) ?? {};
     const chain = { via, authorize, authorizeAnswer };
     const headers = { ...forwardHeaders(turn), ...options.headers };
-    return this.#clientOf(
+    return this.#createClient(
       path,
       (of) => {
         const { agentCallDepth } = of.limits;
@@ -92,7 +92,7 @@ export class LocalClients {
     );
   }
 
-  #clientOf(
+  #createClient(
     path: string,
     call: (agent: HostedAgentParts) => Transport,
     defaults: (() => SendOptions) | undefined,

@@ -8,7 +8,7 @@ import { assertOptions, type Rule } from "../protocol/check/rules.js";
 import { isAuthenticated } from "./authentication.js";
 import type { ComposedAgent } from "./host.js";
 import { createHostGuard, guardEndpoint } from "./host-guard.js";
-import type { KoaMiddleware } from "./koa/koa-call.js";
+import type { KoaMiddleware } from "./koa/koa-middleware.js";
 import { fetchRule, mountRule } from "./mount-rules.js";
 import type { AgentOptions } from "./options.js";
 
@@ -72,12 +72,12 @@ export function createHandlers(
   };
   // Calls within the process are no reason to warn, so an agent under test does not.
   let isConfirmed = isAuthenticated(at) || at.anonymous === "shared";
-  const optionsOf = (entry: string, options: MountOptions): HandlerOptions => {
+  const readOptions = (entry: string, options: MountOptions): HandlerOptions => {
     if (!isConfirmed) logger.warn({}, allShare);
     isConfirmed = true;
     const { basePath = at.basePath, request } = options;
     const explainMiss = (path: string): HttpReply | undefined => {
-      const prefix = prefixOf(path);
+      const prefix = findPrefix(path);
       return prefix === undefined ? undefined : explain(404, mountHint(entry, basePath, prefix));
     };
     return { times, basePath, request, explainMiss };
@@ -85,21 +85,21 @@ export function createHandlers(
   return {
     nodeListener(options = {}) {
       assertMount("nodeListener", options, mountRule);
-      return nodeListener(endpoint, optionsOf("nodeListener", options));
+      return nodeListener(endpoint, readOptions("nodeListener", options));
     },
     fetch(options = {}) {
       assertMount("fetch", options, fetchRule);
       const refuseUnplaced = (path: string): HttpReply | undefined =>
         at.publicUrl === undefined && path.startsWith("/.well-known/") ? explain(500, cutByHono) : undefined;
       return fetchHandler(endpoint, {
-        ...optionsOf("fetch", options),
+        ...readOptions("fetch", options),
         remoteAddress: options.remoteAddress,
         refuseUnplaced,
       });
     },
     async koa(options = {}) {
       assertMount("koa", options, mountRule);
-      return (await import("./koa/koa-middleware.js")).koaMiddleware(endpoint, optionsOf("koa", options));
+      return (await import("./koa/koa-middleware.js")).koaMiddleware(endpoint, readOptions("koa", options));
     },
   };
 }
@@ -133,7 +133,7 @@ function mountHint(entry: string, basePath: string | undefined, prefix: string):
 const ownPaths = [...cardPaths, ...bindings.map(({ path }) => path)];
 
 /** What precedes a path of an agent, as `/agents/a` in `/agents/a/json-rpc`; `undefined` if it looks like none. */
-function prefixOf(path: string): string | undefined {
+function findPrefix(path: string): string | undefined {
   const starts = ownPaths
     .flatMap((agentPath) => (agentPath === "" ? [] : [`${path}/`.indexOf(`${agentPath}/`)]))
     .filter((at) => at > 0);

@@ -14,7 +14,7 @@ import { createAdmission } from "./admission.js";
 import { type HostedAgent, hostAccess } from "./agent.js";
 import type { AgentRegistry, PlannedAgent, ServerParts } from "./agent-registry.js";
 import { type Authentication, isAuthenticated, loadSchemes, openAuthentication } from "./authentication.js";
-import { composeAgent, type HostedAgentParts, skillIdsOf } from "./compose-agent.js";
+import { composeAgent, type HostedAgentParts, listSkillIds } from "./compose-agent.js";
 import { Directory, toKey, toPath } from "./directory.js";
 import { chooseGrpcRoute } from "./grpc-route.js";
 import { type InProcessAgent, loadObserver } from "./host.js";
@@ -22,7 +22,7 @@ import { guardRest } from "./host-guard.js";
 import type { HostProcess } from "./host-process.js";
 import { type Limits, limitProblems, processLimits } from "./limits.js";
 import { type ClientCode, type LocalClientOptions, LocalClients } from "./local-clients.js";
-import { loggerOf } from "./log/stderr-logger.js";
+import { resolveLogger } from "./log/stderr-logger.js";
 import { hasOwnAuth, type ServeAgentsOptions, type ServedAgentOptions } from "./multi-agent-options.js";
 import { agentPath, servedRule } from "./multi-agent-rules.js";
 import type { AgentOptions } from "./options.js";
@@ -96,9 +96,9 @@ export interface OpenedAgents extends PlannedAgents<HostedAgentParts> {
 
 /** Opens what the agents share. Each of them is planned when the one before it is served. */
 export async function openNamedAgents(givenOptions: ServeAgentsOptions, server: ServerParts): Promise<OpenedAgents> {
-  const options = { ...givenOptions, logger: loggerOf(givenOptions.logger) };
+  const options = { ...givenOptions, logger: resolveLogger(givenOptions.logger) };
   const { process, clock, logger } = server;
-  const skills = skillIdsOf(Object.values(options.agents).map(({ card }) => card));
+  const skills = listSkillIds(Object.values(options.agents).map(({ card }) => card));
   (await loadSchemes(options))?.assertAuth(options, skills);
   const rates = await loadServerLimits(options, { clock, logger, skills });
   const arrivals = openArrivals(rates, process, options);
@@ -257,7 +257,9 @@ function mergeOptions(
     rate: ownRate(shared.rate, agentOptions.rate),
     interceptors: [...interceptors, ...(agentOptions.interceptors ?? [])],
     logger:
-      agentOptions.logger === undefined ? withFields(shared.logger, { agent: path }) : loggerOf(agentOptions.logger),
+      agentOptions.logger === undefined
+        ? withFields(shared.logger, { agent: path })
+        : resolveLogger(agentOptions.logger),
     basePath: undefined,
   };
 }

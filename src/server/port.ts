@@ -9,7 +9,7 @@ import type { OpenUnsent } from "../binding/listen/unsent.js";
 import type { CallHead } from "../binding/service.js";
 import { trustedPeers } from "../card/proxy.js";
 import { noop } from "../protocol/async/noop.js";
-import { pause } from "../protocol/async/pause.js";
+import { pause, within } from "../protocol/async/pause.js";
 import { systemClock } from "../protocol/async/system-clock.js";
 import type { Binding } from "../protocol/bindings.js";
 import type { Logger } from "../protocol/logger.js";
@@ -20,7 +20,6 @@ import type { HostGuard } from "./host-guard.js";
 import { createFallback } from "./koa/fallback.js";
 import type { Limits } from "./limits.js";
 import { type Listeners, openListeners } from "./listeners.js";
-import { loadLater } from "./load-later.js";
 import type { HostOptions, ListenOptions } from "./options.js";
 import type { Load } from "./overload/load.js";
 import { createReadiness, type Readiness } from "./readiness.js";
@@ -58,6 +57,10 @@ const lastRequestsMs = 1000;
  * breaks.
  */
 const lastRefusalsMs = 1000;
+/** Pause before the code of gRPC is loaded. */
+const loadPauseMs = 100;
+/** Longest wait for an idle moment before that. */
+const loadPatienceMs = 2_000;
 
 /** The address of a server: what it was asked for, and from when it listens what it got. */
 export interface BoundAddress {
@@ -130,7 +133,7 @@ export async function listenWith(
     listeners.engine?.setServing(serving);
     registry.setServing(serving);
   });
-  const stopLoading = loadLater([listeners.load], handlers.idle);
+  const stopLoading = loadWhenIdle(listeners.load, handlers.idle);
   const retire = async (ms: number): Promise<void> => {
     await Promise.all([listeners.retire(ms), registry.retire(ms)]);
   };
@@ -161,6 +164,23 @@ export async function listenWith(
   const { port, grpcPort = port } = listeners;
   const url = boundAddress.address().origin + basePath;
   return { url, port, grpcPort, close, [Symbol.asyncDispose]: close };
+}
+
+/**
+ * Loads code that the next calls may need, when no call is under way. Earlier calls load it themselves. Does not keep the
+ * process alive. Returns a function that stops it.
+ */
+function loadWhenIdle(load: () => Promise<void>, idle: () => Promise<void>): () => void {
+  let isStopped = false;
+  const run = async (): Promise<void> => {
+    await pause(systemClock, loadPauseMs);
+    await within(systemClock, loadPatienceMs, idle());
+    if (!isStopped) await load();
+  };
+  void run();
+  return () => {
+    isStopped = true;
+  };
 }
 
 function createHttp(

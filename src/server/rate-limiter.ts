@@ -71,12 +71,12 @@ export async function createRateLimiter(
   const problems = [...contradictions(options, table, parts), ...unknownSkills(rate, skills)];
   if (problems.length > 0) throw new TypeError(problems.join("\n"));
   if (findLimit(table, () => true) === undefined) return undefined;
-  const agentCounters = await countersOf(parts, agent);
+  const agentCounters = await openCounters(parts, agent);
   const counters =
     server === undefined ? agentCounters : layeredCounters(await server.counters(parts.rateStore), agentCounters);
   const skillOf = rate.skillOf ?? server?.skillOf ?? auth?.skillOf ?? namedSkill;
   const places = server?.places ?? createPlaces();
-  const callParts = { table, counters, places, agent, realm, skillOf, checkSkill: checkOf(skillOf) };
+  const callParts = { table, counters, places, agent, realm, skillOf, checkSkill: chooseCheck(skillOf) };
   const calls = new RatedCalls({ ...callParts, tenants: new Set(tenants) });
   const limitsAddresses = findLimit(table, ({ callerKind }) => callerKind === "address") !== undefined;
   const addressOf = limitsAddresses ? createNetworkReader(options.trustProxy, parts.logger) : () => undefined;
@@ -103,12 +103,12 @@ export function createServerLimits(
     places: createPlaces(),
     skillOf: rate.skillOf,
     counters(rateStore) {
-      counters ??= countersOf({ ...parts, rateStore }, undefined);
+      counters ??= openCounters({ ...parts, rateStore }, undefined);
       return counters;
     },
     async calls(rateStore, trustProxy) {
       const { places } = this;
-      const skillParts = { skillOf, checkSkill: checkOf(skillOf) };
+      const skillParts = { skillOf, checkSkill: chooseCheck(skillOf) };
       const callParts = { table, places, ...skillParts, agent: "", realm: "", tenants: new Set<string>() };
       const calls = new RatedCalls({ ...callParts, counters: await this.counters(rateStore) });
       const addressOf = createNetworkReader(trustProxy, parts.logger);
@@ -118,12 +118,12 @@ export function createServerLimits(
 }
 
 /** Checks the `skillId` that the default `skillOf` reads. A custom function accepts any form. */
-function checkOf(skillOf: typeof namedSkill): typeof assertSkillId | undefined {
+function chooseCheck(skillOf: typeof namedSkill): typeof assertSkillId | undefined {
   return skillOf === namedSkill ? assertSkillId : undefined;
 }
 
 /** Counts here, and with other processes on the store where it can. */
-async function countersOf({ clock, logger, rateStore }: CounterParts, scope: string | undefined): Promise<Counters> {
+async function openCounters({ clock, logger, rateStore }: CounterParts, scope: string | undefined): Promise<Counters> {
   const local = new LocalCounters(await loadLimiters(), clock);
   return rateStore === undefined ? local : new SharedCounters({ store: rateStore, scope, local, clock, logger });
 }

@@ -124,7 +124,7 @@ async function serveAll<A extends ComposedAgent, P extends PlannedAgents<A>>(
   const { host } = boundAddress;
   const process = await openHostProcess(options);
   const { clock, load, admission } = process;
-  const logger = process.loggerOf(options.logger);
+  const logger = process.resolveLogger(options.logger);
   let agents: (P & PlannedAgents<A>) | undefined;
   let registry: AgentRegistry<A> | undefined;
   const end = async (drainMs: number): Promise<void> => {
