@@ -1,6 +1,4 @@
 import { namedInputModes, skillsOf } from "../card/build.js";
-import { cardProblems } from "../card/check.js";
-import type { CardOptions } from "../card/options.js";
 import { allExtensions } from "../card/own-extensions.js";
 import { type PublishedCard, publishCard } from "../card/publish.js";
 import type { PushStore } from "../core/ports.js";
@@ -149,11 +147,6 @@ function openPush(
     telemetry: telemetry?.webhooks(card),
   });
   return { push, store, settings: key, users: 1 };
-}
-
-/** The ids of the skills on cards. A card with problems has none: composing its agent reports them. */
-export function listSkillIds(cards: readonly CardOptions[]): readonly string[] {
-  return cards.flatMap((card) => (cardProblems(card).length === 0 ? skillsOf(card) : [])).map(({ id }) => id);
 }
 
 /** Checks the card and everything it depends on. */

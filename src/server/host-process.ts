@@ -72,7 +72,9 @@ export async function openHostProcess(options: ProcessOptions): Promise<HostProc
     resolveTracedLogger(options.logger).info({ url: telemetry.metricsUrl }, "metrics are served");
   }
   return {
-    ...{ clock, telemetry, resolveLogger: resolveTracedLogger },
+    clock,
+    telemetry,
+    resolveLogger: resolveTracedLogger,
     load,
     admission: createProcessAdmission(limits, clock, load),
     versions: (names, settings) =>

@@ -171,7 +171,15 @@ export async function composeAround<H extends RequestHandler>(
   };
   return {
     endpoint: createEndpoint(options, { bindings: served, versions, service, card: card.endpoint }),
-    ...{ service, versions, bindings, servedBindings: served, card, admission, handler, limits, logger },
+    service,
+    versions,
+    bindings,
+    servedBindings: served,
+    card,
+    admission,
+    handler,
+    limits,
+    logger,
     inProcess: (callOptions) =>
       createInProcessTransport(handler.operations, { ...callOptions, admission: service, limits, clock }),
     agentId: backend.tasksIn?.agentId ?? "",

@@ -129,7 +129,11 @@ export async function openGrpcPort(
 ): Promise<GrpcPort> {
   let current = destination;
   const engine = createEngine(["GRPC"], {
-    ...{ limits, unsent, logger, reflection, refuse: undefined },
+    limits,
+    unsent,
+    logger,
+    reflection,
+    refuse: undefined,
     versions: destination.versions,
     at: () => current,
   });

@@ -1,6 +1,9 @@
 import { CallMeter } from "../binding/call-meter.js";
 import type { CallHead, LimitedCall, Service } from "../binding/service.js";
 import { createTransport } from "../binding/transport.js";
+import { skillsOf } from "../card/build.js";
+import { cardProblems } from "../card/check.js";
+import type { CardOptions } from "../card/options.js";
 import { callerNetwork } from "../card/proxy.js";
 import type { Client } from "../client/base-client.js";
 import { monotonic } from "../protocol/async/clock.js";
@@ -14,7 +17,7 @@ import { createAdmission } from "./admission.js";
 import { type HostedAgent, hostAccess } from "./agent.js";
 import type { AgentRegistry, PlannedAgent, ServerParts } from "./agent-registry.js";
 import { type Authentication, isAuthenticated, loadSchemes, openAuthentication } from "./authentication.js";
-import { composeAgent, type HostedAgentParts, listSkillIds } from "./compose-agent.js";
+import { composeAgent, type HostedAgentParts } from "./compose-agent.js";
 import { Directory, toKey, toPath } from "./directory.js";
 import { chooseGrpcRoute } from "./grpc-route.js";
 import { type InProcessAgent, loadObserver } from "./host.js";
@@ -117,13 +120,20 @@ export async function openNamedAgents(givenOptions: ServeAgentsOptions, server: 
   const clients = new LocalClients(shared, await loadClients(process));
   const plan = (path: string, agentOptions: ServedAgentOptions) => planAgent(shared, clients, path, agentOptions);
   return {
-    ...{ shared, directory, plan },
+    shared,
+    directory,
+    plan,
     *planned() {
       for (const [path, agentOptions] of Object.entries(options.agents)) yield plan(path, agentOptions);
     },
     client: (path, of) => clients.client(path, of),
     close: () => authentication.close(),
   };
+}
+
+/** The ids of the skills on cards. A card with problems has none: composing its agent reports them. */
+function listSkillIds(cards: readonly CardOptions[]): readonly string[] {
+  return cards.flatMap((card) => (cardProblems(card).length === 0 ? skillsOf(card) : [])).map(({ id }) => id);
 }
 
 /** Loads and creates the limits that the agents have together; `undefined` without limits. */
@@ -185,7 +195,11 @@ async function openFront(
 ): Promise<Service> {
   const networkOf = isAuthenticated(options) ? undefined : callerNetwork(options.trustProxy ?? false);
   const admission = createAdmission({
-    ...{ process: process.admission, networkOf, limits, logger, extensions: [] },
+    process: process.admission,
+    networkOf,
+    limits,
+    logger,
+    extensions: [],
     identify: authentication.identify,
     newId: () => newId(clock.now()),
   });
@@ -223,12 +237,20 @@ function planAgent(
   const realm = isOwn ? path : "";
   const { grpcPort, publicGrpc } = agentOptions;
   return {
-    ...{ path: key, agentId: options.agentId ?? "", givenOptions: agentOptions, options, hosts, grpcPort, realm },
+    path: key,
+    agentId: options.agentId ?? "",
+    givenOptions: agentOptions,
+    options,
+    hosts,
+    grpcPort,
+    realm,
     title: `the agent at ${path}`,
     route: chooseGrpcRoute({ path: key, hasOwnAuth: isOwn, hosts, grpcPort, publicGrpc }),
     compose: (place, replaces) =>
       composeAgent(options, {
-        ...{ ...place, replaces, rates: shared.rates },
+        ...place,
+        replaces,
+        rates: shared.rates,
         authentication: isOwn ? undefined : shared.authentication,
         clients: clients.of(key, agentOptions),
       }),
@@ -252,7 +274,10 @@ function mergeOptions(
     agentId: path.slice(1),
     publicUrl: publicUrl === undefined ? undefined : `${trimSlashes(publicUrl)}${toKey(path)}`,
     ...givenOptions,
-    ...{ auth, authenticate, declares, anonymous },
+    auth,
+    authenticate,
+    declares,
+    anonymous,
     limits: mergeLimits({ ...shared.limits, ...agentOptions.limits }, serverLimits, path),
     rate: ownRate(shared.rate, agentOptions.rate),
     interceptors: [...interceptors, ...(agentOptions.interceptors ?? [])],

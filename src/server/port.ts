@@ -76,7 +76,10 @@ export function bindAddress(options: Pick<ListenOptions, "port" | "host" | "grpc
   const { port = portOfEnvironment(), host = defaultHost, grpcPort, tls } = options;
   const scheme = tls === undefined ? "http" : "https";
   return {
-    ...{ host, port, grpcPort, listeners: undefined },
+    host,
+    port,
+    grpcPort,
+    listeners: undefined,
     address() {
       const { listeners } = this;
       const origin = `${scheme}://${hostInUrl(host)}:${listeners?.port ?? port}`;
@@ -121,10 +124,18 @@ export async function listenWith(
   handlers.load?.watch(readiness.setLoadReady);
   const { host, port: requestedPort, grpcPort: requestedGrpcPort } = boundAddress;
   const listeners = await openListeners({
-    ...{ host, port: requestedPort, grpcPort: requestedGrpcPort, tls, limits, unsent, logger },
+    host,
+    port: requestedPort,
+    grpcPort: requestedGrpcPort,
+    tls,
+    limits,
+    unsent,
+    logger,
     reflection: options.reflection,
     bindings: handlers.bindings,
-    ...{ at: directory.at, versions: directory.versions, grows: directory.hasNames },
+    at: directory.at,
+    versions: directory.versions,
+    grows: directory.hasNames,
     refuse: guard && ((caller: Pick<CallHead, "header">) => guard.grpc(caller)?.error),
     http: createHttp(options, handlers, readiness),
   });
@@ -193,7 +204,9 @@ function createHttp(
   const onError = (error: unknown): void => logger.error({ err: error }, "a request could not be answered");
   const protocol = nodeListener(directory.endpoint, { times: limits, onError });
   const fallback = createFallback({
-    ...{ app, readiness, logger },
+    app,
+    readiness,
+    logger,
     ignoresForwarded: ({ headers, socket }) =>
       (headers["x-forwarded-for"] ?? headers.forwarded) !== undefined && !trusts(socket.remoteAddress ?? ""),
     explainMissing: (req, res) => {

@@ -79,8 +79,15 @@ export async function serveOne<A extends ComposedAgent>(
       directory,
       planned: () => [
         {
-          ...{ path: "", agentId, givenOptions: options, options, compose },
-          ...{ hosts: [], grpcPort: undefined, route: { kind: "root" }, realm: "" },
+          path: "",
+          agentId,
+          givenOptions: options,
+          options,
+          compose,
+          hosts: [],
+          grpcPort: undefined,
+          route: { kind: "root" },
+          realm: "",
         },
       ],
     }),
@@ -138,7 +145,14 @@ async function serveAll<A extends ComposedAgent, P extends PlannedAgents<A>>(
     const bindings = chooseBindings(options);
     const guard = guardPort(options, host, agentOptions);
     const server: ServerParts = {
-      ...{ options, host, tls, guard, process, limits, clock, logger },
+      options,
+      host,
+      tls,
+      guard,
+      process,
+      limits,
+      clock,
+      logger,
       drainMs: options.drainMs ?? defaultDrainMs,
       address: () => boundAddress.address(),
       listeners: () => boundAddress.listeners,
@@ -150,7 +164,15 @@ async function serveAll<A extends ComposedAgent, P extends PlannedAgents<A>>(
     // Opens the store even if there are no agents yet.
     const tasks = hasTasks ? await process.tasks() : undefined;
     const port = await listenWith(options, boundAddress, {
-      ...{ directory, registry, bindings, limits, logger, guard, tls, load, end },
+      directory,
+      registry,
+      bindings,
+      limits,
+      logger,
+      guard,
+      tls,
+      load,
+      end,
       unsent: admission.unsent.open,
       watchStore: (listener) => tasks?.core.health.watch(listener),
       refuse: () => admission.close(),
