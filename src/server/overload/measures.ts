@@ -23,7 +23,7 @@ const inARow = 5;
 const leastInARow = 2;
 
 /** Follows one measure and says whose sends it refuses. */
-export class Level {
+class Level {
   readonly #rule: LevelRule;
   /** The last measurements as parts of the limit: as many as are needed to begin or end a refusal. */
   #parts: readonly number[] = [];
