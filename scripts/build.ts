@@ -29,7 +29,7 @@ const later = [
   "src/version/v0.3/v03.ts",
   "src/version/v0.2/v02.ts",
   "src/version/v0.1/v01.ts",
-  "src/server/create-caller-guard.ts",
+  "src/server/authentication-schemes.ts",
   "src/auth/gate.ts",
   "src/binding/fetch/node-fetch.ts",
   "src/binding/grpc/server.ts",

@@ -108,6 +108,7 @@ export {
 export type { OperationName, Operations, StreamItem } from "./protocol/operations.js";
 export { type Content, data, file, fileOf, type PartOptions, text } from "./protocol/parts.js";
 export { type StateName, stateName } from "./protocol/states.js";
+export type { TurnClient } from "./protocol/turn-client.js";
 export type {
   BudgetLimits,
   CallerLimits,
@@ -126,9 +127,12 @@ export {
   type MountedAgent,
   type TaskOwner,
 } from "./server/agent.js";
+export type { Authenticate, Caller } from "./server/authentication.js";
 export type { InProcessAgent } from "./server/host.js";
-export type { Authenticate, Caller } from "./server/identification.js";
 export { defaultLimits, type Limits } from "./server/limits.js";
+export type { LocalClientOptions } from "./server/local-clients.js";
+export type { AgentsServer, MultiAgentServer, ServedAgent, ServedAgents } from "./server/multi-agent.js";
+export type { ServeAgentsOptions, ServedAgentOptions } from "./server/multi-agent-options.js";
 export type {
   AgentOptions,
   AuthDeclaration,
@@ -139,12 +143,8 @@ export type {
   ServerInterceptor,
   VersionSettings,
 } from "./server/options.js";
+export type { ListeningPort } from "./server/port.js";
 export { type AgentServer, type Server, serve } from "./server/serve.js";
-export type { ServedAgent, ServedAgents } from "./server/several/agents.js";
-export type { LocalClientOptions } from "./server/several/clients.js";
-export type { ServeAgentsOptions, ServedAgentOptions } from "./server/several/options.js";
-export type { ListeningPort } from "./server/several/port.js";
-export type { AgentsServer } from "./server/several/serve-agents.js";
 export { memoryPushStore } from "./store/memory/push-store.js";
 export { memoryTaskStore } from "./store/memory/task-store.js";
 export type { MetricsOptions, TelemetryOptions } from "./telemetry/options.js";

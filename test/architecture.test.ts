@@ -31,6 +31,7 @@ const samples: readonly {
     files: {
       "src/protocol/a.ts": 'import type {\n  B,\n} from "../core/b.js";\nimport { C } from "../../gen/c.js";',
       "src/core/a.ts": 'import { x } from "./b.js";\nexport { y } from "../binding/y.js";',
+      "src/core/b.ts": 'import type { Client } from "../client/base-client.js";',
       "src/store/sql/a.ts": 'import { x } from "../../core/ports.js";\nimport { y } from "../../core/turn.js";',
       "src/binding/http-json/a.ts": 'import { C } from "../../../gen/c.js";',
       "src/binding/grpc/a.ts": 'import { C } from "../../../gen/c.js";\nimport { b } from "../http.js";',
@@ -44,6 +45,7 @@ const samples: readonly {
     offenses: [
       "src/protocol/a.ts:1",
       "src/core/a.ts:2",
+      "src/core/b.ts:1",
       "src/store/sql/a.ts:2",
       "src/binding/http-json/a.ts:1",
       "src/client/a.ts:1",

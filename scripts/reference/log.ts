@@ -48,9 +48,10 @@ function textsOf(node: ESTree.Argument | undefined): readonly string[] {
   return node?.type === "ConditionalExpression" ? [...textsOf(node.consequent), ...textsOf(node.alternate)] : [];
 }
 
-/** The keys of an object, also of one that a function completes. */
+/** The keys of an object, also of one that a function completes, and of both where one of two is logged. */
 function namesIn(node: ESTree.Argument | undefined): readonly string[] {
   if (node?.type === "CallExpression") return node.arguments.flatMap(namesIn);
+  if (node?.type === "ConditionalExpression") return [node.consequent, node.alternate].flatMap(namesIn);
   if (node?.type !== "ObjectExpression") return ["…"];
   return node.properties.flatMap((property) =>
     property.type === "Property" && property.key.type === "Identifier" ? [property.key.name] : [],

@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
+import type { MultiAgentServer } from "../server/multi-agent.js";
 import type { ServeOptions } from "../server/options.js";
 import type { AgentServer } from "../server/serve.js";
-import type { AgentsServer } from "../server/several/serve-agents.js";
 import { checkUsage } from "./option-values.js";
 import { print } from "./print.js";
 import { cardOfPackage, readAgentModule, readConfiguration, type ServeSettings } from "./serve/agent-module.js";
@@ -66,17 +66,17 @@ async function run(file: string, flags: ServeFlags, command: Command): Promise<v
   const logger = settings.logger === false ? stderrLogger("silent") : (settings.logger ?? stderrLogger(flags.logLevel));
   const store = location === undefined ? settings.store : await openStorage(location, logger);
   const { serve } = await import("../server/serve.js");
-  const { isLoopback } = await import("../server/caller-guard.js");
+  const { isLoopback } = await import("../server/authentication.js");
   try {
     const drainMs = settings.drainMs ?? (watched && watchedDrainMs);
     const isLocal = isLoopback(settings.host ?? "127.0.0.1");
     const card = "agents" in settings ? {} : { card: settings.card ?? cardOfPackage(file, isLocal) };
     // serve() checks these options.
     const options = { ...settings, ...card, store, logger, drainMs, handleSignals: false } as ServeOptions;
-    const server: AgentServer | AgentsServer = await serve(options);
+    const server: AgentServer | MultiAgentServer = await serve(options);
     const closingMs = await closingTime(options);
     endOnSignals(server, store, logger, watched && (() => watched.reportClosing(closingMs)));
-    const agents = hasManyAgents(server) ? [...server.agents] : [server];
+    const agents = hasNamedAgents(server) ? [...server.agents] : [server];
     for (const { card, url } of agents) await print(`${card.name} listens at ${url}`);
   } catch (error) {
     await store?.close();
@@ -91,7 +91,7 @@ async function closingTime({ lameDuckMs = 0, drainMs = watchedDrainMs, limits }:
   return lameDuckMs + drainMs + (limits?.graceMs ?? defaultLimits.graceMs) + 5_000;
 }
 
-function hasManyAgents(server: AgentServer | AgentsServer): server is AgentsServer {
+function hasNamedAgents(server: AgentServer | MultiAgentServer): server is MultiAgentServer {
   return "agents" in server;
 }
 

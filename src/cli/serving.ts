@@ -43,7 +43,7 @@ export function accessLogOption(): Option {
 
 /** Throws when other machines can reach `host`, unless `--anonymous` lets all callers share all tasks. */
 export async function assertShared(host: string, isShared: boolean): Promise<void> {
-  const { isLoopback } = await import("../server/caller-guard.js");
+  const { isLoopback } = await import("../server/authentication.js");
   if (isShared || isLoopback(host)) return;
   throw new Error(`other machines can reach host ${host}: pass --anonymous to let all callers share all tasks`);
 }

@@ -242,6 +242,11 @@ export class BaseClient {
 /** A client: the eleven operations and the helpers built on them. */
 export type Client = BaseClient & ClientOperations;
 
+// The client that a turn gets is a whole one. The core, which passes it on, must not know this room.
+declare module "../protocol/turn-client.js" {
+  interface TurnClient extends BaseClient, ClientOperations {}
+}
+
 /** Whether a task has ended or is interrupted. False if its state is unknown. */
 function isStopped({ status }: Task): boolean {
   return isStop(status?.state ?? TaskState.UNSPECIFIED);

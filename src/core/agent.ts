@@ -1,11 +1,11 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import type { Client } from "../client/base-client.js";
 import type { AuthorizationRequest } from "../protocol/authorization/request.js";
 import type { FileContent, ReadData } from "../protocol/content/read.js";
 import type { Principal } from "../protocol/context.js";
 import type { AgentEvent } from "../protocol/events.js";
 import type { Logger } from "../protocol/logger.js";
 import type { Message, SendMessageConfiguration, Task } from "../protocol/model.js";
+import type { TurnClient } from "../protocol/turn-client.js";
 import type { ContextState, ConversationEntry, ConversationPage } from "./conversation-view.js";
 import type { TurnCause } from "./ports.js";
 
@@ -161,7 +161,7 @@ export interface Turn {
    * need no network. They carry the caller, the trace and the time that is left, and end with the turn: a task that it
    * waits for is canceled when the turn is aborted. Throws a `TypeError` for a path without an agent.
    */
-  readonly client: (path: string, options?: AgentCallOptions) => Client;
+  readonly client: (path: string, options?: AgentCallOptions) => TurnClient;
   /** The tasks that the message references and the caller may see; at most 16. */
   readonly references: () => Promise<readonly Task[]>;
 }

@@ -35,6 +35,11 @@ export interface RequestHandler {
   readonly operations: Operations<ServerContext>;
   /** The names that callers give their tasks, in versions that have such names. */
   readonly taskNames: TaskNames;
+  /** Starts no more work by itself, and lets go of turns that wait for their callers: the first step of `drain`. */
+  stopNewWork(): void;
+  /** Whether no turn runs (in a gateway: no call), and a promise of that. */
+  readonly isIdle: boolean;
+  idle(): Promise<void>;
   /** Waits at most `ms` for running turns, then aborts them and waits for their grace period. */
   drain(ms: number): Promise<void>;
   /**
@@ -61,11 +66,6 @@ export interface HostedHandler extends RequestHandler {
    * with, and the new handler serves everything else. Close the new one only.
    */
   replacedBy(options: ReleaseOptions): HostedHandler;
-  /** Starts no more work by itself, and lets go of turns that wait for their callers: the first step of `drain`. */
-  stopNewWork(): void;
-  /** Whether no turn runs, and a promise of that. */
-  readonly isIdle: boolean;
-  idle(): Promise<void>;
   /** Takes its place back, when the agent that was to replace it cannot be served. */
   restore(): void;
 }

@@ -1,10 +1,10 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import type { Client } from "../client/base-client.js";
 import type { CallChain, CallProgress, Principal, ReadHeader, Scope } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { Message } from "../protocol/model.js";
 import type { Slot } from "../protocol/slots.js";
 import type { Trace, TraceContext } from "../protocol/telemetry/trace.js";
+import type { TurnClient } from "../protocol/turn-client.js";
 import type { AgentCallOptions } from "./agent.js";
 import type { QueuedSend, TurnCause } from "./ports.js";
 import type { LiveTask } from "./task/live-task.js";
@@ -92,4 +92,4 @@ export interface TurnCaller {
 }
 
 /** Returns a client of another agent of the server, for a turn. Throws a `TypeError` for an unknown path. */
-export type TurnClients = (path: string, turn: TurnCaller, options?: AgentCallOptions) => Client;
+export type TurnClients = (path: string, turn: TurnCaller, options?: AgentCallOptions) => TurnClient;

@@ -2,8 +2,7 @@ import { type Message as AnyMessage, create, isMessage } from "@bufbuild/protobu
 import { requestIdParameter } from "../binding/request-id.js";
 import type { Clock } from "../core/ports.js";
 import type { ProcessLoad } from "../core/process-load.js";
-import { createIdleCounter } from "../protocol/async/idle-counter.js";
-import { within } from "../protocol/async/pause.js";
+import { createIdleCounter, type IdleCounter } from "../protocol/async/idle-counter.js";
 import { over, type Step, type StepStream, streamFrom, streamOfSteps } from "../protocol/async/steps.js";
 import { dynamic } from "../protocol/codec/outline/dynamic.js";
 import type { CallOptions, CallProgress, Principal, ServerContext } from "../protocol/context.js";
@@ -59,8 +58,8 @@ export interface PassedOperations {
   readonly operations: Operations<ServerContext>;
   /** Sends a message and watches its stream. */
   stream(request: SendMessageRequest, context: ServerContext, watch: StreamWatch): AsyncIterable<StreamItem>;
-  /** Waits at most `ms` until no call is active. */
-  drain(ms: number): Promise<void>;
+  /** The calls that are active. */
+  readonly activeCalls: IdleCounter;
 }
 
 /** Turns every operation of the table into a call to the upstream agent. */
@@ -146,7 +145,7 @@ export function passOperations(calls: PassingCalls): PassedOperations {
   return {
     operations: Object.fromEntries(entries) as Record<OperationName, AnyCall>,
     stream: (request, context, watch) => stream(operationOf("sendStreamingMessage"), request, context, watch),
-    drain: (ms) => within(calls.clock, ms, activeCalls.idle()),
+    activeCalls,
   };
 }
 

@@ -2,6 +2,8 @@ import { type CardSecurity, declareSecurity } from "../card/security.js";
 import type { ListeningAddress } from "../card/urls.js";
 import type { Connection } from "../client/connection.js";
 import type { RequestHandler } from "../core/request-handler.js";
+import { noop } from "../protocol/async/noop.js";
+import { within } from "../protocol/async/pause.js";
 import { systemClock } from "../protocol/async/system-clock.js";
 import { renameOptions } from "../protocol/check/former-options.js";
 import { assertOptions } from "../protocol/check/rules.js";
@@ -9,11 +11,10 @@ import type { ServerContext } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Operations } from "../protocol/operations.js";
-import { isAuthenticated } from "../server/caller-guard.js";
-import { composeAround, type HostBackend, type HostSettings } from "../server/host.js";
-import { loadCallerGuard, rateLimiterOf } from "../server/load-caller-guard.js";
-import { loggerOf } from "../server/log/stderr-logger.js";
-import { listenTo, type Server } from "../server/serve.js";
+import { isAuthenticated, loadSchemes } from "../server/authentication.js";
+import { composeAround, type HostBackend, type HostSettings, loadRateLimiter } from "../server/host.js";
+import { resolveLogger } from "../server/log/stderr-logger.js";
+import { type Server, serveOne } from "../server/serve.js";
 import type { PushAdapter } from "../version/codec.js";
 import { versionTable } from "../version/versions.js";
 import { gatewayCard } from "./card.js";
@@ -38,15 +39,23 @@ export interface Gateway extends Server {
 export async function serveGateway(givenOptions: GatewayOptions): Promise<Gateway> {
   const gatewayOptions = renameOptions("gateway()", givenOptions);
   assertOptions("gateway()", gatewayOptions, gatewayRule);
-  const logger = loggerOf(gatewayOptions.logger);
+  const logger = resolveLogger(gatewayOptions.logger);
   const options = { ...gatewayOptions, logger };
   const { clock = systemClock } = options;
   const forward = checkForwardNames(options.forward);
   const upstream = await connectUpstream(options, { clock, logger });
   try {
-    const server = await listenTo(options, (listening, place) =>
-      composeAround(options, (settings) => createBackend({ options, upstream, forward, listening, settings }), place),
-    );
+    const { server } = await serveOne(options, {
+      hasTasks: false,
+      compose: (place) => {
+        const { listening } = place;
+        return composeAround(
+          options,
+          (settings) => createBackend({ options, upstream, forward, listening, settings }),
+          place,
+        );
+      },
+    });
     return Object.defineProperty(server, "upstream", { get: () => upstream.connection }) as Gateway;
   } catch (error) {
     await upstream.close();
@@ -64,11 +73,11 @@ interface BackendParts {
 
 async function createBackend(parts: BackendParts): Promise<HostBackend> {
   const { options, upstream, forward, settings } = parts;
-  const guardModule = await loadCallerGuard(options);
+  const schemes = await loadSchemes(options);
   const skills = upstream.card.skills.map(({ id }) => id);
-  guardModule?.assertAuth(options, skills);
-  const rateLimiter = await rateLimiterOf(options, { ...settings, skills, hasTasks: false });
-  const view = createView(parts, await loadPushAdapters(), guardModule?.cardSecurity(options));
+  schemes?.assertAuth(options, skills);
+  const rateLimiter = await loadRateLimiter(options, { ...settings, skills, hasTasks: false });
+  const view = createView(parts, await loadPushAdapters(), schemes?.cardSecurity(options));
   const card = publish(parts, view);
   upstream.onChange = card.renew;
   const { wrapAuthenticate, selectHeaders } = createForwarding(forward);
@@ -84,7 +93,12 @@ async function createBackend(parts: BackendParts): Promise<HostBackend> {
       ...extendedCardOperation(passedOperations, view, card),
     },
     taskNames: { find: async (principal, name) => names.find(principal, name) },
-    drain: passedOperations.drain,
+    stopNewWork: noop,
+    get isIdle() {
+      return passedOperations.activeCalls.count === 0;
+    },
+    idle: passedOperations.activeCalls.idle,
+    drain: (ms) => within(settings.clock, ms, passedOperations.activeCalls.idle()),
     close: upstream.close,
   };
   const isListed = (uri: string): boolean =>

@@ -6,7 +6,7 @@ import { ownerKey } from "../protocol/fair-share.js";
 import type { Logger } from "../protocol/logger.js";
 import { type ByteLedger, createByteLedger, type LedgerEntry, type MemoryLoad } from "./byte-ledger.js";
 import type { AdmissionLimits } from "./limits.js";
-import { UnsentRoom } from "./overload/unsent-room.js";
+import { UnsentRoom } from "./unsent-room.js";
 import { createWorkQueue, type WorkQueue } from "./work-queue.js";
 
 /** What all calls of a process share: bytes in memory, open streams, the processor for large work. */

@@ -2,7 +2,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import type { HostedHandler } from "../core/request-handler.js";
 import { renameOptions } from "../protocol/check/former-options.js";
 import { assertOptions } from "../protocol/check/rules.js";
-import { anonymous } from "./anonymous.js";
+import { anonymous } from "./authentication.js";
 import { composeAgent } from "./compose-agent.js";
 import type { ComposedAgent, InProcessAgent } from "./host.js";
 import { closeOnFailure, openHostProcess } from "./host-process.js";

@@ -93,15 +93,15 @@ export const serverBindings: Readonly<Record<Binding, ServerBinding>> = {
   },
   GRPC: {
     engine({ versions, at, limits, unsent, logger, reflection, refuse, grows }) {
-      const adaptersOf = (of: readonly Version[]) => of.flatMap(({ grpc }) => grpc ?? []);
-      const adapters = adaptersOf(versions);
+      const listAdapters = (of: readonly Version[]) => of.flatMap(({ grpc }) => grpc ?? []);
+      const adapters = listAdapters(versions);
       if (adapters.length === 0 && grows !== true) return undefined;
       let isServing = true;
       let server: GrpcServer | undefined;
       return {
         register(more) {
-          adapters.push(...adaptersOf(more));
-          server?.register(adaptersOf(more));
+          adapters.push(...listAdapters(more));
+          server?.register(listAdapters(more));
         },
         setServing(serving) {
           isServing = serving;
@@ -123,7 +123,7 @@ export const serverBindings: Readonly<Record<Binding, ServerBinding>> = {
 };
 
 /** The engine of the first of these bindings that accepts connections: a port has room for one. */
-export function engineOf(bindings: readonly Binding[], setting: EngineSetting): ConnectionEngine | undefined {
+export function createEngine(bindings: readonly Binding[], setting: EngineSetting): ConnectionEngine | undefined {
   for (const binding of bindings) {
     const engine = serverBindings[binding].engine?.(setting);
     if (engine !== undefined) return engine;

@@ -1,9 +1,6 @@
 import { listSkills, namedInputModes } from "../card/build.js";
-import { cardProblems } from "../card/check.js";
-import type { CardOptions } from "../card/options.js";
 import { allExtensions } from "../card/own-extensions.js";
 import { type PublishedCard, publishCard } from "../card/publish.js";
-import type { ListeningAddress } from "../card/urls.js";
 import type { PushStore } from "../core/ports.js";
 import { createRequestHandler, type HostedHandler } from "../core/request-handler.js";
 import { observePushStore, observeStore } from "../core/store-guard.js";
@@ -11,16 +8,21 @@ import type { TurnClients } from "../core/turn-start.js";
 import { checkAgentId } from "../protocol/indexed-text.js";
 import type { AgentCard } from "../protocol/model.js";
 import { createPush, type Push } from "../push/push.js";
-import { isAuthenticated } from "./caller-guard.js";
-import { type ComposedAgent, composeAround, type HostBackend, type HostPlace, type HostSettings } from "./host.js";
+import { isAuthenticated, loadSchemes } from "./authentication.js";
+import {
+  type ComposedAgent,
+  composeAround,
+  type HostBackend,
+  type HostPlace,
+  type HostSettings,
+  loadRateLimiter,
+} from "./host.js";
 import type { TaskProcess } from "./host-process.js";
-import { loadCallerGuard, rateLimiterOf } from "./load-caller-guard.js";
 import type { AgentOptions } from "./options.js";
 import type { ServerLimits } from "./rate-limiter.js";
 
 /** Where an agent is hosted, and the agent whose place it takes there. */
 export interface AgentPlace extends HostPlace {
-  readonly listening: () => ListeningAddress;
   readonly replaces?: HostedAgentParts | undefined;
   readonly clients?: TurnClients | undefined;
   /** The rate limits that the agents of the server share. Default: none. */
@@ -29,9 +31,6 @@ export interface AgentPlace extends HostPlace {
 
 /** A composed agent that another one can replace. */
 export interface HostedAgentParts extends ComposedAgent<HostedHandler> {
-  readonly agentId: string;
-  /** Discards an agent that has served no call; the one before it continues. */
-  dismiss(): Promise<void>;
   readonly push: OpenPush | undefined;
 }
 
@@ -52,7 +51,7 @@ export async function composeAgent(options: AgentOptions, place: AgentPlace): Pr
     // A card with problems is reported when it is published.
     { ...options, securityRequirements: options.card?.securityRequirements },
     async (settings) => {
-      const backend = await backendOf(options, place, settings);
+      const backend = await createBackend(options, place, settings);
       push = backend.push;
       return backend;
     },
@@ -61,15 +60,15 @@ export async function composeAgent(options: AgentOptions, place: AgentPlace): Pr
     replaces?.handler.restore();
     throw error;
   });
+  if (replaces === undefined) return Object.assign(agent, { push });
   const dismiss = (): Promise<void> => {
-    if (replaces === undefined) return agent.dispose();
     replaces.handler.restore();
     return agent.release();
   };
-  return Object.assign(agent, { push, agentId: options.agentId ?? "", dismiss });
+  return Object.assign(agent, { push, dismiss });
 }
 
-async function backendOf(
+async function createBackend(
   options: AgentOptions,
   place: AgentPlace,
   settings: HostSettings,
@@ -83,7 +82,7 @@ async function backendOf(
   const { clock } = settings;
   const { realm, rates: server } = place;
   const limiterParts = { clock, logger, rateStore: process.rates, skills, hasTasks: true, server, realm };
-  const rateLimiter = await rateLimiterOf(options, limiterParts);
+  const rateLimiter = await loadRateLimiter(options, limiterParts);
   const { capabilities } = publishedCard.card();
   const push = openPush(options, process, { ...settings, previous: place.replaces?.push, card: publishedCard.card() });
   const release = {
@@ -150,26 +149,13 @@ function openPush(
   return { push, store, settings: key, users: 1 };
 }
 
-/** Throws when what several agents share about their callers contradicts itself or their skills. */
-export async function assertAuthOf(
-  options: Parameters<typeof loadCallerGuard>[0] & Pick<AgentOptions, "trustProxy">,
-  skills: readonly string[],
-): Promise<void> {
-  (await loadCallerGuard(options))?.assertAuth(options, skills);
-}
-
-/** The ids of the skills on cards. A card with problems has none: composing its agent reports them. */
-export function skillIdsOf(cards: readonly CardOptions[]): readonly string[] {
-  return cards.flatMap((card) => (cardProblems(card).length === 0 ? listSkills(card) : [])).map(({ id }) => id);
-}
-
 /** Checks the card and everything it depends on. */
 async function publishAgentCard(
   options: AgentOptions,
-  { listening, callerGuard: sharedGuard }: AgentPlace,
+  { listening, authentication: shared }: AgentPlace,
   { versions, clock }: HostSettings,
 ): Promise<PublishedCard> {
-  const guardModule = await loadCallerGuard(options);
+  const schemes = await loadSchemes(options);
   const { card, publicUrl, publicGrpc, trustProxy, basePath } = options;
   const publishedCard = publishCard({
     card,
@@ -177,7 +163,7 @@ async function publishAgentCard(
       streaming: true,
       pushNotifications: options.push !== undefined,
       authentication: isAuthenticated(options),
-      security: guardModule?.cardSecurity(options),
+      security: schemes?.cardSecurity(options),
     },
     versions,
     urls: { publicUrl, publicGrpc, trustProxy, basePath },
@@ -185,8 +171,8 @@ async function publishAgentCard(
     now: clock.now,
   });
   // The card has no problems, so its skills have ids. What several agents share was checked with the skills of all.
-  if (sharedGuard === undefined) {
-    guardModule?.assertAuth(
+  if (shared === undefined) {
+    schemes?.assertAuth(
       options,
       listSkills(card).map(({ id }) => id),
     );

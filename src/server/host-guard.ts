@@ -115,8 +115,9 @@ export function guardRest(guard: HostGuard): HttpEndpoint {
   };
 }
 
-function isHealthCheck({ method, path }: HttpRequest): boolean {
-  return (method === "GET" || method === "HEAD") && healthPaths.has(path);
+/** Whether the server itself answers: below a path of an agent the same names are those of the program's app. */
+function isHealthCheck({ method, path, mountPath }: HttpRequest): boolean {
+  return (method === "GET" || method === "HEAD") && mountPath === "" && healthPaths.has(path);
 }
 
 /** The bindings with an `authenticate` that refuses every caller. */

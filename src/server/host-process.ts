@@ -12,7 +12,7 @@ import type { VersionOptions } from "../version/options.js";
 import { versionEntries } from "../version/versions.js";
 import { createProcessAdmission, type ProcessAdmission } from "./admission.js";
 import { resolveLimits } from "./limits.js";
-import { loggerOf } from "./log/stderr-logger.js";
+import { resolveLogger } from "./log/stderr-logger.js";
 import type { AgentOptions, HostOptions } from "./options.js";
 import { createLoad, type Load } from "./overload/load.js";
 
@@ -24,7 +24,7 @@ export interface HostProcess {
   /** `undefined` where nothing is measured. */
   readonly load: Load | undefined;
   /** The logger in an option; its records carry the trace in which they are written. */
-  loggerOf(option: HostOptions["logger"]): Logger;
+  resolveLogger(option: HostOptions["logger"]): Logger;
   /** Loads versions, newest first, once for all agents with the same settings. */
   versions(names: readonly string[] | undefined, options: VersionOptions): Promise<readonly Version[]>;
   /** Opens the store with the first agent that has tasks. */
@@ -49,16 +49,17 @@ export type ProcessOptions = Pick<HostOptions, "limits" | "clock" | "logger" | "
 export async function openHostProcess(options: ProcessOptions): Promise<HostProcess> {
   const telemetry = await openTelemetry(options.telemetry);
   const clock = withTelemetry(telemetry?.clock, options.clock ?? systemClock);
-  const tracedLoggerOf: HostProcess["loggerOf"] = (option) => withTelemetry(telemetry?.logger, loggerOf(option));
+  const resolveTracedLogger: HostProcess["resolveLogger"] = (option) =>
+    withTelemetry(telemetry?.logger, resolveLogger(option));
   const limits = resolveLimits(options.limits);
-  const load = createLoad({ limits, clock, logger: tracedLoggerOf(options.logger) });
+  const load = createLoad({ limits, clock, logger: resolveTracedLogger(options.logger) });
   const versionCache = new Map<string, Promise<Version>>();
   let tasks: Promise<TaskProcess> | undefined;
   let unlisten: (() => void) | undefined;
   const open = async (): Promise<TaskProcess> => {
     const store = options.store ?? memoryTaskStore({ clock });
     const signals = options.signals ?? store.signals ?? processSignals;
-    const logger = tracedLoggerOf(options.logger);
+    const logger = resolveTracedLogger(options.logger);
     await store.open?.(logger);
     unlisten = telemetry && store.onFlush?.(telemetry.recordFlush);
     const core = createCoreProcess({ store, signals, clock, logger, limits, load });
@@ -67,17 +68,19 @@ export async function openHostProcess(options: ProcessOptions): Promise<HostProc
     return { store, pushStore: store.push ?? memoryPushStore(), rates, signals, core };
   };
   if (telemetry?.metricsUrl !== undefined) {
-    tracedLoggerOf(options.logger).info({ url: telemetry.metricsUrl }, "metrics are served");
+    resolveTracedLogger(options.logger).info({ url: telemetry.metricsUrl }, "metrics are served");
   }
   return {
-    ...{ clock, telemetry, loggerOf: tracedLoggerOf },
+    clock,
+    telemetry,
+    resolveLogger: resolveTracedLogger,
     load,
     admission: createProcessAdmission(limits, clock, load),
     versions: (names, settings) =>
       Promise.all(
         versionEntries(names).map((entry) => {
           const { limits, fileBytes, securityRequirements } = settings;
-          const key = JSON.stringify([entry.name, fileBytes, securityRequirements, validationOf(limits)]);
+          const key = JSON.stringify([entry.name, fileBytes, securityRequirements, listValidation(limits)]);
           const version = versionCache.get(key) ?? entry.load(settings);
           versionCache.set(key, version);
           return version;
@@ -112,7 +115,7 @@ function withTelemetry<T>(follow: ((part: T) => T) | undefined, part: T): T {
 }
 
 // The members in one order, so that equal limits are equal texts.
-function validationOf(limits: ValidationLimits = defaultValidationLimits): readonly unknown[] {
+function listValidation(limits: ValidationLimits = defaultValidationLimits): readonly unknown[] {
   const { ...values } = { ...defaultValidationLimits, ...limits } as Readonly<Record<string, unknown>>;
   return Object.keys(defaultValidationLimits).map((name) => values[name]);
 }

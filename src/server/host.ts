@@ -6,6 +6,7 @@ import { createMounts, type Mount } from "../card/mounts.js";
 import type { ExtensionOptions } from "../card/options.js";
 import { callerNetwork } from "../card/proxy.js";
 import type { PublishedCard } from "../card/publish.js";
+import type { ListeningAddress } from "../card/urls.js";
 import type { Clock } from "../core/ports.js";
 import type { RequestHandler } from "../core/request-handler.js";
 import { within } from "../protocol/async/pause.js";
@@ -17,15 +18,15 @@ import type { TaskSource, Telemetry } from "../telemetry/telemetry.js";
 import type { Version } from "../version/codec.js";
 import type { VersionOptions } from "../version/options.js";
 import { type Admission, createAdmission } from "./admission.js";
+import { type Authentication, isAuthenticated, openAuthentication } from "./authentication.js";
 import { isMountable, serverBindings } from "./bindings.js";
 import type { Observation } from "./call-observer.js";
-import { type CallerGuard, isAuthenticated, openGuard } from "./caller-guard.js";
 import { createEndpoint } from "./endpoint.js";
 import type { HostProcess } from "./host-process.js";
 import { type Limits, resolveLimits } from "./limits.js";
-import { loadCallerGuard } from "./load-caller-guard.js";
 import { type HostOptions, type ServerInterceptor, versionSettings } from "./options.js";
 import type { Load } from "./overload/load.js";
+import type { RateLimiter, RateLimiterOptions, RateLimiterParts } from "./rate-limiter.js";
 
 // Composes an agent for a host, with or without a port: admission, authentication, limits, bindings and card in front of
 // a backend. The backend is a local agent (`compose-agent.ts`) or a gateway.
@@ -73,12 +74,13 @@ export interface HostBackend<H extends RequestHandler = RequestHandler> {
 /** Where an agent is hosted among others. */
 export interface HostPlace {
   readonly process: HostProcess;
+  readonly listening: () => ListeningAddress;
   /** Whether it is mounted in another server, which answers only plain HTTP requests. Default: false. */
   readonly isMounted?: boolean | undefined;
   /** Distinguishes callers of the agent's own authentication from others with the same owner. Default: `""`. */
   readonly realm?: string | undefined;
   /** The authentication of several agents. Default: the agent's own. */
-  readonly callerGuard?: CallerGuard | undefined;
+  readonly authentication?: Authentication | undefined;
   /** The interfaces that callers can reach, with their tenants. Default: all. */
   readonly reachable?: ((mounts: readonly Mount[]) => readonly Mount[]) | undefined;
 }
@@ -97,6 +99,10 @@ export interface ComposedAgent<H extends RequestHandler = RequestHandler> extend
   readonly handler: H;
   readonly limits: Limits;
   readonly logger: Logger;
+  /** Its id in the store. */
+  readonly agentId: string;
+  /** Discards it before it has served a call; an agent that it was to replace continues. */
+  dismiss(): Promise<void>;
   /** Closes the handler, and what remains after it. */
   dispose(): Promise<void>;
   /** Releases what its calls needed, once they have ended. For an agent whose handler another one has continued. */
@@ -106,7 +112,9 @@ export interface ComposedAgent<H extends RequestHandler = RequestHandler> extend
 const defaultBindings = bindings.filter(({ isCore }) => isCore).map(({ name }) => name);
 
 /** The bindings in the options, by default the protocol's own. */
-export function bindingsOf({ bindings: names = defaultBindings }: Pick<HostOptions, "bindings">): readonly Binding[] {
+export function chooseBindings({
+  bindings: names = defaultBindings,
+}: Pick<HostOptions, "bindings">): readonly Binding[] {
   return names;
 }
 
@@ -127,9 +135,9 @@ export async function composeAround<H extends RequestHandler>(
   place: HostPlace,
 ): Promise<ComposedAgent<H>> {
   const { clock, telemetry, load } = place.process;
-  const logger = place.process.loggerOf(options.logger);
+  const logger = place.process.resolveLogger(options.logger);
   const limits = resolveLimits(options.limits, isAuthenticated(options));
-  const bindings = bindingsOf(options).filter((name) => place.isMounted !== true || isMountable(name));
+  const bindings = chooseBindings(options).filter((name) => place.isMounted !== true || isMountable(name));
   const { served: versionNames, strict = false, fileBytes } = versionSettings(options);
   const { securityRequirements } = options;
   const [newest, ...others] = await place.process.versions(versionNames, { limits, fileBytes, securityRequirements });
@@ -138,8 +146,8 @@ export async function composeAround<H extends RequestHandler>(
   const settings = { versions, limits, clock, logger, load, telemetry };
   const backend = await build(settings);
   const { handler, card } = backend;
-  const callerGuard = place.callerGuard ?? (await callerGuardOf(options, clock, logger));
-  const parts = { options, backend, settings, callerGuard, place };
+  const authentication = place.authentication ?? (await openAuthentication(options, { clock, logger }));
+  const parts = { options, backend, settings, authentication, place };
   const { admission, service } = await createService(parts, strict);
   const mounts = createMounts(bindings, versions);
   const served = servedBindings(options, bindings);
@@ -152,20 +160,31 @@ export async function composeAround<H extends RequestHandler>(
     webhooksDue: backend.webhooksDue?.(),
   }));
   const release = async (): Promise<void> => {
-    await Promise.all([backend.dispose(), place.callerGuard === undefined && callerGuard.close()]);
+    await Promise.all([backend.dispose(), place.authentication === undefined && authentication.close()]);
     unwatch?.();
+  };
+  const dispose = async (): Promise<void> => {
+    await handler.close();
+    // Streams were asked to end; they still deliver what is stored.
+    await within(clock, limits.graceMs, admission.idle());
+    await release();
   };
   return {
     endpoint: createEndpoint(options, { bindings: served, versions, service, card: card.endpoint }),
-    ...{ service, versions, bindings, servedBindings: served, card, admission, handler, limits, logger },
+    service,
+    versions,
+    bindings,
+    servedBindings: served,
+    card,
+    admission,
+    handler,
+    limits,
+    logger,
     inProcess: (callOptions) =>
       createInProcessTransport(handler.operations, { ...callOptions, admission: service, limits, clock }),
-    async dispose() {
-      await handler.close();
-      // Streams were asked to end; they still deliver what is stored.
-      await within(clock, limits.graceMs, admission.idle());
-      await release();
-    },
+    agentId: backend.tasksIn?.agentId ?? "",
+    dismiss: dispose,
+    dispose,
     async release() {
       await admission.idle();
       await release();
@@ -173,27 +192,17 @@ export async function composeAround<H extends RequestHandler>(
   };
 }
 
-/** Opens what identifies callers by the options. */
-export async function callerGuardOf(
-  options: Pick<HostOptions, "auth" | "authenticate" | "securityDeclaration" | "trustProxy">,
-  clock: Clock,
-  logger: Logger,
-): Promise<CallerGuard> {
-  const module = await loadCallerGuard(options);
-  return (await module?.createCallerGuard(options, clock, logger)) ?? openGuard;
-}
-
 /** What an agent's service is made of. */
 interface ServiceParts {
   readonly options: HostOptions;
   readonly backend: HostBackend;
   readonly settings: HostSettings;
-  readonly callerGuard: CallerGuard;
+  readonly authentication: Authentication;
   readonly place: HostPlace;
 }
 
 async function createService(
-  { options, backend, settings, callerGuard, place }: ServiceParts,
+  { options, backend, settings, authentication, place }: ServiceParts,
   strictVersions: boolean,
 ): Promise<{ readonly admission: Admission; readonly service: Service }> {
   const { handler, card, extensions } = backend;
@@ -203,7 +212,7 @@ async function createService(
   const admission = createAdmission({
     process: place.process.admission,
     realm: place.realm,
-    identify: callerGuard.identify,
+    identify: authentication.identify,
     networkOf: isAuthenticated(options) ? undefined : callerNetwork(options.trustProxy ?? false),
     extensions: isChoice ? [] : extensions,
     limits,
@@ -223,22 +232,31 @@ async function createService(
     rates: backend.rates,
     booksAnswers: backend.booksAnswers,
     clock,
-    interception: interceptors.length === 0 ? undefined : await interceptionBy(interceptors),
-    observer: await observerOf(options, { logger, clock, telemetry: telemetry?.calls(card.card()) }),
+    interception: interceptors.length === 0 ? undefined : await loadInterception(interceptors),
+    observer: await loadObserver(options, { logger, clock, telemetry: telemetry?.calls(card.card()) }),
   };
   return { admission, service };
 }
 
-async function interceptionBy(interceptors: readonly ServerInterceptor[]): Promise<Service["interception"]> {
+async function loadInterception(interceptors: readonly ServerInterceptor[]): Promise<Service["interception"]> {
   return (await import("../protocol/intercept.js")).composeInterceptors(interceptors);
 }
 
-/** What logs and measures calls by the options; `undefined` when nothing does. */
-export async function observerOf(
+/** Loads what logs and measures calls; `undefined` when the options ask for neither. */
+export async function loadObserver(
   { accessLog }: Pick<HostOptions, "accessLog">,
   { logger, ...parts }: Observation,
 ): Promise<Service["observer"]> {
   if (accessLog !== true && parts.telemetry === undefined) return undefined;
   const { createCallObserver } = await import("./call-observer.js");
   return createCallObserver({ ...parts, logger: accessLog === true ? logger : undefined });
+}
+
+/** Loads and creates the rate limits; `undefined` without limits. Rejects as `createRateLimiter` throws. */
+export async function loadRateLimiter(
+  options: RateLimiterOptions,
+  parts: RateLimiterParts,
+): Promise<RateLimiter | undefined> {
+  if (options.rate === undefined && parts.server === undefined) return undefined;
+  return (await import("./rate-limiter.js")).createRateLimiter(options, parts);
 }

@@ -5,10 +5,10 @@ import { cardPaths } from "../card/endpoint.js";
 import { basePathRule } from "../card/urls.js";
 import { bindings } from "../protocol/bindings.js";
 import { assertOptions, type Rule } from "../protocol/check/rules.js";
-import { isAuthenticated } from "./caller-guard.js";
+import { isAuthenticated } from "./authentication.js";
 import type { ComposedAgent } from "./host.js";
 import { createHostGuard, guardEndpoint } from "./host-guard.js";
-import type { KoaMiddleware } from "./koa/koa-call.js";
+import type { KoaMiddleware } from "./koa/koa-middleware.js";
 import { fetchRule, mountRule } from "./mount-rules.js";
 import type { AgentOptions } from "./options.js";
 
@@ -53,7 +53,8 @@ export function createHandlers(
   agent: Pick<ComposedAgent, "endpoint" | "servedBindings" | "versions" | "service" | "limits" | "logger">,
   at: AgentSettings,
 ): Handlers {
-  const { limits: times, logger } = agent;
+  const { limits, service, logger } = agent;
+  const times = { ...limits, clock: service.clock };
   const guard = createHostGuard(at);
   // With `trustProxy` the peer is a proxy, whose address does not identify callers.
   const isGuarded = !isAuthenticated(at) && (at.trustProxy ?? false) === false;
@@ -72,12 +73,12 @@ export function createHandlers(
   };
   // Calls within the process are no reason to warn, so an agent under test does not.
   let isConfirmed = isAuthenticated(at) || at.anonymous === "shared";
-  const optionsOf = (entry: string, options: MountOptions): HandlerOptions => {
+  const readOptions = (entry: string, options: MountOptions): HandlerOptions => {
     if (!isConfirmed) logger.warn({}, allShare);
     isConfirmed = true;
     const { basePath = at.basePath, request } = options;
     const explainMiss = (path: string): HttpReply | undefined => {
-      const prefix = prefixOf(path);
+      const prefix = findPrefix(path);
       return prefix === undefined ? undefined : explain(404, mountHint(entry, basePath, prefix));
     };
     return { times, basePath, request, explainMiss };
@@ -85,21 +86,21 @@ export function createHandlers(
   return {
     nodeListener(options = {}) {
       assertMount("nodeListener", options, mountRule);
-      return nodeListener(endpoint, optionsOf("nodeListener", options));
+      return nodeListener(endpoint, readOptions("nodeListener", options));
     },
     fetch(options = {}) {
       assertMount("fetch", options, fetchRule);
       const refuseUnplaced = (path: string): HttpReply | undefined =>
         at.publicUrl === undefined && path.startsWith("/.well-known/") ? explain(500, cutByHono) : undefined;
       return fetchHandler(endpoint, {
-        ...optionsOf("fetch", options),
+        ...readOptions("fetch", options),
         remoteAddress: options.remoteAddress,
         refuseUnplaced,
       });
     },
     async koa(options = {}) {
       assertMount("koa", options, mountRule);
-      return (await import("./koa/koa-middleware.js")).koaMiddleware(endpoint, optionsOf("koa", options));
+      return (await import("./koa/koa-middleware.js")).koaMiddleware(endpoint, readOptions("koa", options));
     },
   };
 }
@@ -133,7 +134,7 @@ function mountHint(entry: string, basePath: string | undefined, prefix: string):
 const ownPaths = [...cardPaths, ...bindings.map(({ path }) => path)];
 
 /** What precedes a path of an agent, as `/agents/a` in `/agents/a/json-rpc`; `undefined` if it looks like none. */
-function prefixOf(path: string): string | undefined {
+function findPrefix(path: string): string | undefined {
   const starts = ownPaths
     .flatMap((agentPath) => (agentPath === "" ? [] : [`${path}/`.indexOf(`${agentPath}/`)]))
     .filter((at) => at > 0);

@@ -17,7 +17,7 @@ import type { RateOptions } from "../rates/options.js";
 import type { TelemetryOptions } from "../telemetry/options.js";
 import type { FileBytes } from "../version/options.js";
 import type { VersionName } from "../version/versions.js";
-import type { Authenticate } from "./identification.js";
+import type { Authenticate } from "./authentication.js";
 import type { FormerLimits, Limits } from "./limits.js";
 
 /** Wraps every call of a server. */

@@ -1,6 +1,6 @@
 import { assertSkillId, namedSkill } from "../auth/named-skill.js";
-import type { CallHead, Service } from "../binding/service.js";
-import { callerNetwork, type TrustProxy, unknownNetwork } from "../card/proxy.js";
+import type { Service } from "../binding/service.js";
+import type { TrustProxy } from "../card/proxy.js";
 import type { RateStore } from "../core/ports.js";
 import type { Clock } from "../protocol/async/clock.js";
 import type { Logger } from "../protocol/logger.js";
@@ -13,7 +13,8 @@ import { LocalCounters, loadLimiters } from "../rates/local-counters.js";
 import type { RateOptions } from "../rates/options.js";
 import { type ChargingTurn, RatedCalls } from "../rates/rated-calls.js";
 import { SharedCounters } from "../rates/shared-counters.js";
-import { isAuthenticated } from "./caller-guard.js";
+import { isAuthenticated } from "./authentication.js";
+import { createNetworkReader } from "./counted-network.js";
 import type { AgentOptions, HostOptions } from "./options.js";
 
 export type RateLimiterOptions = HostOptions & Pick<AgentOptions, "agentId" | "tenants">;
@@ -70,15 +71,15 @@ export async function createRateLimiter(
   const problems = [...contradictions(options, table, parts), ...unknownSkills(rate, skills)];
   if (problems.length > 0) throw new TypeError(problems.join("\n"));
   if (findLimit(table, () => true) === undefined) return undefined;
-  const agentCounters = await countersOf(parts, agent);
+  const agentCounters = await openCounters(parts, agent);
   const counters =
     server === undefined ? agentCounters : layeredCounters(await server.counters(parts.rateStore), agentCounters);
   const skillOf = rate.skillOf ?? server?.skillOf ?? auth?.skillOf ?? namedSkill;
   const slots = server?.slots ?? new Slots();
-  const callParts = { table, counters, slots, agent, realm, skillOf, checkSkill: checkOf(skillOf) };
+  const callParts = { table, counters, slots, agent, realm, skillOf, checkSkill: chooseCheck(skillOf) };
   const calls = new RatedCalls({ ...callParts, tenants: new Set(tenants) });
   const limitsAddresses = findLimit(table, ({ callerKind }) => callerKind === "address") !== undefined;
-  const addressOf = limitsAddresses ? countedNetwork(options.trustProxy, parts.logger) : () => undefined;
+  const addressOf = limitsAddresses ? createNetworkReader(options.trustProxy, parts.logger) : () => undefined;
   return { calls: (head) => calls.open(addressOf(head)), charge: (turn, tokens) => calls.charge(turn, tokens) };
 }
 
@@ -102,51 +103,27 @@ export function createServerLimits(
     slots: new Slots(),
     skillOf: rate.skillOf,
     counters(rateStore) {
-      counters ??= countersOf({ ...parts, rateStore }, undefined);
+      counters ??= openCounters({ ...parts, rateStore }, undefined);
       return counters;
     },
     async calls(rateStore, trustProxy) {
       const { slots } = this;
-      const skillParts = { skillOf, checkSkill: checkOf(skillOf) };
+      const skillParts = { skillOf, checkSkill: chooseCheck(skillOf) };
       const callParts = { table, slots, ...skillParts, agent: "", realm: "", tenants: new Set<string>() };
       const calls = new RatedCalls({ ...callParts, counters: await this.counters(rateStore) });
-      const addressOf = countedNetwork(trustProxy, parts.logger);
+      const addressOf = createNetworkReader(trustProxy, parts.logger);
       return (head) => calls.open(addressOf(head));
     },
   };
 }
 
 /** Checks the `skillId` that the default `skillOf` reads. A custom function accepts any form. */
-function checkOf(skillOf: typeof namedSkill): typeof assertSkillId | undefined {
+function chooseCheck(skillOf: typeof namedSkill): typeof assertSkillId | undefined {
   return skillOf === namedSkill ? assertSkillId : undefined;
 }
 
-/**
- * The network for which limits count a call. HTTP calls whose mount does not know the address of the peer count
- * together, which is logged once.
- */
-export function countedNetwork(
-  trustProxy: TrustProxy | undefined,
-  logger: Logger,
-): (head: CallHead) => string | undefined {
-  const networkOf = callerNetwork(trustProxy ?? false);
-  return (head) => {
-    const network = networkOf(head);
-    if (network === unknownNetwork && !warnedLoggers.has(logger)) {
-      warnedLoggers.add(logger);
-      logger.warn(
-        {},
-        "the addresses of callers are unknown, so limits by address (rate.address, rate.failedAttempts) count all calls together: pass `remoteAddress` to fetch()",
-      );
-    }
-    return network;
-  };
-}
-
-const warnedLoggers = new WeakSet<Logger>();
-
 /** Counts here, and with other processes on the store where it can. */
-async function countersOf({ clock, logger, rateStore }: CounterParts, scope: string | undefined): Promise<Counters> {
+async function openCounters({ clock, logger, rateStore }: CounterParts, scope: string | undefined): Promise<Counters> {
   const local = new LocalCounters(await loadLimiters(), clock);
   return rateStore === undefined ? local : new SharedCounters({ store: rateStore, scope, local, clock, logger });
 }

@@ -1,21 +1,27 @@
-import type { ListeningAddress } from "../card/urls.js";
 import { renameOptions } from "../protocol/check/former-options.js";
 import { assertOptions } from "../protocol/check/rules.js";
 import { type HostedAgent, hostAccess } from "./agent.js";
-import { assertGuarded, isAuthenticated, isLoopback, tlsWithAuth } from "./caller-guard.js";
-import { composeAgent } from "./compose-agent.js";
-import type { ComposedAgent, HostPlace, InProcessAgent } from "./host.js";
-import { createHostGuard, guardEndpoint } from "./host-guard.js";
-import { closeOnFailure, type HostProcess, openHostProcess } from "./host-process.js";
+import { AgentRegistry, type PlannedAgent, type ServerParts } from "./agent-registry.js";
+import { askForCertificates, isAuthenticated, isLoopback } from "./authentication.js";
+import { composeAgent, type HostedAgentParts } from "./compose-agent.js";
+import { Directory, toPath } from "./directory.js";
+import { type ComposedAgent, chooseBindings, type HostPlace, type InProcessAgent } from "./host.js";
+import { createHostGuard, type HostGuard } from "./host-guard.js";
+import { openHostProcess } from "./host-process.js";
+import { resolveLimits } from "./limits.js";
+import type { MultiAgentServer } from "./multi-agent.js";
+import type { ServeAgentsOptions, ServedAgentOptions } from "./multi-agent-options.js";
 import { serveRule } from "./option-rules.js";
-import type { HostOptions, ListenOptions, ServeOptions } from "./options.js";
-import { Directory, type DirectoryEntry } from "./several/directory.js";
-import { severalRule } from "./several/option-rules.js";
-import type { ServeAgentsOptions } from "./several/options.js";
-import { bindAddress, defaultHost, type ListeningPort, listenWith } from "./several/port.js";
-import { type AgentsServer, serveAgents } from "./several/serve-agents.js";
+import type { AgentOptions, HostOptions, ListenOptions, ServeOptions } from "./options.js";
+import { bindAddress, defaultDrainMs, type ListeningPort, listenWith } from "./port.js";
 
-// The server composes an agent, its bindings and its limits, and listens.
+// From options to a listening port: the one way of every server, whether it has one agent, agents with names, or a gateway.
+//
+//   options → process → agents, planned → registry, which composes each → port
+//
+// `serveAll` is that way. What differs between servers is data. A server of one agent has it at the root of a directory
+// without names: its options are those of the server, it identifies callers and counts rates by itself, and the tenants
+// of requests are its own. What agents with names share is opened by `multi-agent.ts`, which only they load.
 
 /** A listening server. */
 export interface Server extends InProcessAgent, ListeningPort {}
@@ -23,78 +29,183 @@ export interface Server extends InProcessAgent, ListeningPort {}
 /** A server of an agent that runs in this process. */
 export interface AgentServer extends Server, HostedAgent {}
 
-const inMemory = "tasks are kept in memory and are lost with the process";
-
 /** Serves several agents on one port, each below its path, with one store and one lifecycle. Rejects as for one agent. */
-export async function serve(options: ServeAgentsOptions): Promise<AgentsServer>;
+export async function serve(options: ServeAgentsOptions): Promise<MultiAgentServer>;
 /**
  * Serves an agent on one port: JSON-RPC, HTTP+JSON and gRPC over HTTP/1.1, HTTP/2 and, with `tls`, TLS. Rejects when the
  * card contradicts itself, the port is taken, or the host is reachable from other machines without `auth`, `authenticate` or `anonymous`.
  */
 export async function serve(options: ServeOptions): Promise<AgentServer>;
-export async function serve(givenOptions: ServeOptions | ServeAgentsOptions): Promise<AgentServer | AgentsServer> {
+export async function serve(givenOptions: ServeOptions | ServeAgentsOptions): Promise<AgentServer | MultiAgentServer> {
   const options = renameOptions("serve()", givenOptions);
-  if (namesAgents(options)) {
-    assertOptions("serve()", options, severalRule);
-    return serveAgents(options);
+  if (!namesAgents(options)) {
+    assertOptions("serve()", options, serveRule);
+    const compose = (place: HostPlace): Promise<HostedAgentParts> => composeAgent(options, place);
+    const { server, agent } = await serveOne(options, { hasTasks: true, compose });
+    return Object.assign(server, hostAccess(agent));
   }
-  assertOptions("serve()", options, serveRule);
-  const process = await openHostProcess(options);
-  const { server, agent } = await listenAlone(options, process, (listening) =>
-    composeAgent(options, { process, listening }),
-  );
-  if (options.store === undefined) agent.logger.info({}, inMemory);
-  return Object.assign(server, hostAccess(agent));
+  const [{ NamedAgents, openNamedAgents }, { multiAgentRule }] = await Promise.all([
+    import("./multi-agent.js"),
+    import("./multi-agent-rules.js"),
+  ]);
+  assertOptions("serve()", options, multiAgentRule);
+  const { port, registry, agents } = await serveAll(options, {
+    agentOptions: Object.values(options.agents),
+    hasTasks: true,
+    plan: (server) => openNamedAgents(options, server),
+  });
+  return Object.assign(port, { agents: new NamedAgents(registry, agents), client: agents.client });
 }
 
 function namesAgents(options: ServeOptions | ServeAgentsOptions): options is ServeAgentsOptions {
   return typeof options === "object" && options !== null && "agents" in options && options.agents !== undefined;
 }
 
-/** Serves what `compose` creates on a port; `listening` returns the address once it is known. */
-export async function listenTo(
-  options: HostOptions & ListenOptions,
-  compose: (listening: () => ListeningAddress, place: HostPlace) => Promise<ComposedAgent>,
-): Promise<Server> {
-  const process = await openHostProcess(options);
-  const { server } = await listenAlone(options, process, (listening) => compose(listening, { process }));
-  return server;
+/** What a server of one agent serves. */
+export interface OneAgent<A extends ComposedAgent> {
+  /** Whether tasks run here. A gateway has none. */
+  readonly hasTasks: boolean;
+  compose(place: HostPlace): Promise<A>;
 }
 
-/** Serves one agent, which has the root of the port. */
-async function listenAlone<A extends ComposedAgent>(
-  options: HostOptions & ListenOptions,
-  process: HostProcess,
-  compose: (listening: () => ListeningAddress) => Promise<A>,
+/** Serves one agent, at the root of the port. */
+export async function serveOne<A extends ComposedAgent>(
+  options: ServerOptions,
+  { hasTasks, compose }: OneAgent<A>,
 ): Promise<{ readonly server: Server; readonly agent: A }> {
-  const { host = defaultHost } = options;
-  assertGuarded(options, host);
-  const guard = createHostGuard(options);
-  const boundAddress = bindAddress(options);
-  const agent = await compose(() => boundAddress.address()).catch(closeOnFailure(process));
-  const { bindings, versions, service, limits, logger, handler } = agent;
-  const directory = new Directory<DirectoryEntry<A>>();
-  const activeGuard = !isAuthenticated(options) && isLoopback(host) ? guard : undefined;
-  const endpoint = activeGuard === undefined ? agent.endpoint : guardEndpoint(agent, activeGuard, options);
-  directory.put({ path: "", agent, endpoint, hosts: [], isNamed: false, destination: { service, versions } });
-  const port = await listenWith(options, boundAddress, {
-    load: process.load,
-    unsent: process.admission.unsent.open,
-    ...{ directory, bindings, limits, logger, guard: activeGuard, tls: tlsWithAuth(options) },
-    watchStore: (listener) => handler.watchStore?.(listener),
-    refuse: () => agent.admission.close(),
-    idle: () => agent.admission.idle(),
-    async end(drainMs) {
-      await handler.drain(drainMs);
-      await agent.dispose();
-      await process.close();
-    },
+  const { agentId = "" } = options;
+  const directory = new Directory<A>();
+  const { port } = await serveAll(options, {
+    hasTasks,
+    plan: () => ({
+      directory,
+      planned: () => [
+        {
+          path: "",
+          agentId,
+          givenOptions: options,
+          options,
+          compose,
+          hosts: [],
+          grpcPort: undefined,
+          route: { kind: "root" },
+          realm: "",
+        },
+      ],
+    }),
   });
+  const agent = directory.get("")?.agent;
+  if (agent === undefined) throw new TypeError("the server has no agent");
   const server = Object.defineProperties(port, {
     card: { get: () => agent.card.card(), enumerable: true },
     inProcess: { value: agent.inProcess, enumerable: true },
   }) as Server;
-  const portFields = options.grpcPort === undefined ? {} : { grpcPort: server.grpcPort };
-  logger.info({ url: server.url, ...portFields, bindings, versions: versions.map(({ name }) => name) }, "listening");
   return { server, agent };
+}
+
+/** The options that hold for a whole server. */
+export type ServerOptions = HostOptions & ListenOptions & Pick<AgentOptions, "store" | "signals" | "agentId">;
+
+/** The agents that a server begins with, and the directory that finds them. */
+export interface PlannedAgents<A extends ComposedAgent> {
+  readonly directory: Directory<A>;
+  /** Each is planned when the one before it is served. */
+  planned(): Iterable<PlannedAgent<A>>;
+  /** Closes what the agents share. */
+  close?(): Promise<void>;
+}
+
+/** What a server serves. */
+interface Contents<P> {
+  /** Options of single agents that concern the whole port. Default: none, those of the server say everything. */
+  readonly agentOptions?: readonly Pick<ServedAgentOptions, "auth" | "hosts">[];
+  /** Whether tasks run here. */
+  readonly hasTasks: boolean;
+  plan(server: ServerParts): P | Promise<P>;
+}
+
+/** Composes a server and listens. Rejects once everything that was opened is closed again. */
+async function serveAll<A extends ComposedAgent, P extends PlannedAgents<A>>(
+  options: ServerOptions,
+  { agentOptions = [], hasTasks, plan }: Contents<P & PlannedAgents<A>>,
+): Promise<{ readonly port: ListeningPort; readonly registry: AgentRegistry<A>; readonly agents: P }> {
+  const boundAddress = bindAddress(options);
+  const { host } = boundAddress;
+  const process = await openHostProcess(options);
+  const { clock, load, admission } = process;
+  const logger = process.resolveLogger(options.logger);
+  let agents: (P & PlannedAgents<A>) | undefined;
+  let registry: AgentRegistry<A> | undefined;
+  const end = async (drainMs: number): Promise<void> => {
+    admission.close();
+    await registry?.close(drainMs);
+    await Promise.all([agents?.close?.(), process.close()]);
+  };
+  try {
+    const limits = resolveLimits(options.limits, isAuthenticated(options));
+    const tls = agentOptions.reduce((tls, { auth }) => askForCertificates({ tls, auth }), askForCertificates(options));
+    const bindings = chooseBindings(options);
+    const guard = guardPort(options, host, agentOptions);
+    const server: ServerParts = {
+      options,
+      host,
+      tls,
+      guard,
+      process,
+      limits,
+      clock,
+      logger,
+      drainMs: options.drainMs ?? defaultDrainMs,
+      address: () => boundAddress.address(),
+      listeners: () => boundAddress.listeners,
+    };
+    agents = await plan(server);
+    const { directory } = agents;
+    registry = new AgentRegistry(server, directory);
+    for (const agent of agents.planned()) await registry.put(agent.path, () => agent);
+    // Opens the store even if there are no agents yet.
+    const tasks = hasTasks ? await process.tasks() : undefined;
+    const port = await listenWith(options, boundAddress, {
+      directory,
+      registry,
+      bindings,
+      limits,
+      logger,
+      guard,
+      tls,
+      load,
+      end,
+      unsent: admission.unsent.open,
+      watchStore: (listener) => tasks?.core.health.watch(listener),
+      refuse: () => admission.close(),
+      idle: () => admission.activeCalls.idle(),
+    });
+    const { url } = port;
+    const grpc = options.grpcPort === undefined ? {} : { grpcPort: port.grpcPort };
+    const { entries } = directory;
+    const paths = entries.map(({ path }) => toPath(path));
+    const versions = entries.flatMap(({ agent }) => agent.versions.map(({ name }) => name));
+    logger.info(
+      directory.hasNames ? { url, ...grpc, agents: paths } : { url, ...grpc, bindings, versions },
+      "listening",
+    );
+    if (hasTasks && options.store === undefined) {
+      logger.info({}, "tasks are kept in memory and are lost with the process");
+    }
+    return { port, registry, agents };
+  } catch (error) {
+    await end(0);
+    throw error;
+  }
+}
+
+/** Guards a port that only this machine reaches, while callers are not authenticated. */
+function guardPort(
+  options: HostOptions,
+  host: string,
+  agentOptions: readonly Pick<ServedAgentOptions, "hosts">[],
+): HostGuard | undefined {
+  const allowedHosts = [...(options.allowedHosts ?? []), ...agentOptions.flatMap(({ hosts = [] }) => hosts)];
+  const guard = createHostGuard({ ...options, allowedHosts });
+  return !isAuthenticated(options) && isLoopback(host) ? guard : undefined;
 }

@@ -2,7 +2,7 @@ import { describe, expect, inject, it } from "vitest";
 import { Client } from "../../src/client/node.js";
 import { TaskState } from "../../src/protocol/model.js";
 import type { StreamItem } from "../../src/protocol/operations.js";
-import { anonymous } from "../../src/server/anonymous.js";
+import { anonymous } from "../../src/server/authentication.js";
 import { postgresStore } from "../../src/store/postgres/index.js";
 import { ExactSubscriber, storedLog } from "../support/exact-subscriber.js";
 import { taskOf, textIn } from "../support/say.js";

@@ -4,6 +4,10 @@ import { watchLoading } from "../support/loaded-sources.mjs";
 
 const loaded = watchLoading();
 const { reply, serve } = await import("trivium");
+const own = {
+  card: { name: "Loading", description: "Says what it has loaded", version: "1.0.0" },
+  agent: async () => reply("pong"),
+};
 const cases = {
   plain: async () => ({}),
   authenticate: async () => ({ authenticate: () => ({ owner: "anna" }) }),
@@ -13,14 +17,16 @@ const cases = {
     },
   }),
   sqlite: async () => ({ store: (await import("trivium/sqlite")).sqliteStore({ path: ":memory:" }) }),
+  named: async () => ({ agents: { "/": own } }),
+  listed: async () => ({ agents: { "/": own }, catalogue: true }),
   interceptors: async () => ({ interceptors: [(_call, next) => next()], accessLog: true }),
 };
+const options = await cases[process.argv[2]]();
 const server = await serve({
-  card: { name: "Loading", description: "Says what it has loaded", version: "1.0.0" },
+  ...("agents" in options ? {} : own),
   port: 0,
   logger: { debug() {}, info() {}, warn() {}, error() {} },
-  ...(await cases[process.argv[2]]()),
-  agent: async () => reply("pong"),
+  ...options,
 });
 const started = [...loaded].toSorted();
 const answer = await fetch(`${server.url}/json-rpc`, {

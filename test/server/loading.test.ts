@@ -12,10 +12,12 @@ interface Loaded {
   readonly answered: readonly string[];
 }
 
+type Options = "plain" | "authenticate" | "auth" | "interceptors" | "sqlite" | "named" | "listed";
+
 const starts = new Map<string, Loaded>();
 
 /** What a server with these options loads. Each kind starts once. */
-function loadedWith(options: "plain" | "authenticate" | "auth" | "interceptors" | "sqlite"): Loaded {
+function loadedWith(options: Options): Loaded {
   const cachedStart = starts.get(options);
   if (cachedStart !== undefined) return cachedStart;
   if (!existsSync(fileURLToPath(new URL("../../dist/src/index.js", import.meta.url)))) {
@@ -27,7 +29,9 @@ function loadedWith(options: "plain" | "authenticate" | "auth" | "interceptors" 
 }
 
 const gate = ["auth/gate", "auth/refusal"];
-const guarding = ["server/create-caller-guard", "server/identification"];
+const guarding = ["server/authentication-schemes"];
+const naming = ["server/multi-agent", "server/multi-agent-rules", "server/local-clients", "client/local/local-client"];
+const listing = ["server/catalogue"];
 const wrapping = ["protocol/intercept", "server/call-observer"];
 
 describe("the built server loads", () => {
@@ -36,7 +40,16 @@ describe("the built server loads", () => {
     expect(status).toBe(200);
     expect(answered).toEqual(expect.arrayContaining(["server/serve", "core/request-handler"]));
     expect(answered.filter((name) => name.startsWith("auth/schemes/"))).toEqual([]);
-    expect([...gate, ...guarding, ...wrapping].filter((name) => answered.includes(name))).toEqual([]);
+    const optional = [...gate, ...guarding, ...wrapping, ...naming, ...listing];
+    expect(optional.filter((name) => answered.includes(name))).toEqual([]);
+  });
+
+  it("clients for the turns of agents with names, and their list only where there is one", () => {
+    const { status, started, answered } = loadedWith("named");
+    expect(status).toBe(200);
+    expect(started).toEqual(expect.arrayContaining(naming));
+    expect(answered.filter((name) => listing.includes(name))).toEqual([]);
+    expect(loadedWith("listed").started).toEqual(expect.arrayContaining([...naming, ...listing]));
   });
 
   it("gRPC and HTTP/2 once it listens, on its own", () => {

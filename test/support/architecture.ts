@@ -30,8 +30,7 @@ const lowerRooms = [
 const allowedImports: Readonly<Record<string, readonly string[]>> = {
   protocol: ["gen"],
   version: ["gen", ...vocabulary],
-  // A turn gives clients of other agents of its process, and names their type.
-  core: [...vocabulary, "client/base-client.ts"],
+  core: vocabulary,
   // The store has generated messages for its own records.
   store: [...ports, "gen"],
   signals: ports,

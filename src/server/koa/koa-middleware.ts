@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { conflictingHosts, hasConflictingHosts } from "../../binding/http/conflicting-host.js";
 import type { HttpEndpoint, HttpReply } from "../../binding/http/http.js";
 import { placeOf } from "../../binding/http/mount.js";
@@ -6,7 +7,23 @@ import { writeReply } from "../../binding/http/node-reply.js";
 import { NodeRequest, splitTarget } from "../../binding/http/node-request.js";
 import { parsedBodyOf } from "../../binding/http/request-body.js";
 import { type CallTimes, defaultListenerLimits } from "../../binding/listen/connection.js";
-import type { KoaCall, KoaMiddleware } from "./koa-call.js";
+
+/** What the middleware uses of Koa's context. Koa's types are no dependency of a program that does not use it. */
+export interface KoaCall {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly request: object;
+  readonly path: string;
+  readonly querystring: string;
+  readonly originalUrl: string;
+  status: number;
+  body: unknown;
+  respond?: boolean | undefined;
+  set(name: string, value: string): void;
+}
+
+/** A Koa middleware: `app.use(await agent.koa())`. */
+export type KoaMiddleware = (ctx: KoaCall, next: () => Promise<unknown>) => Promise<void>;
 
 /**
  * Serves an endpoint in a Koa app; other paths are passed to `next`. Mount it before any body parser. A parsed body is used

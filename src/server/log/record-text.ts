@@ -1,6 +1,8 @@
 import type { Logger } from "../../protocol/logger.js";
-import { copyFields } from "./copy-fields.js";
-import { withoutSecrets } from "./redact.js";
+import { hasSecretWord } from "../../protocol/secret-names.js";
+
+// A record of the log as text. Its fields are copied first, bounded and without secrets: what a program logs may be large,
+// contain itself, or hold credentials. A logger that a program brings itself gets the fields as they are.
 
 /** One record of the server's log. */
 export interface LogEntry {
@@ -36,9 +38,9 @@ export function terminalText({ level, time, fields, message }: LogEntry, colors:
   for (const [name, value] of Object.entries(copyFields(fields))) {
     if (value === undefined) continue;
     if (isError(value)) below.push(...errorLines(value, { paint, before: name === "err" ? "" : `[${name}]: ` }));
-    else words.push(factOf([name, value], paint));
+    else words.push(formatField([name, value], paint));
   }
-  const clock = paint(timeOf(time), dim);
+  const clock = paint(formatTime(time), dim);
   const name = paint(level.toUpperCase().padEnd(5), levelColors[level]);
   const line = [`${clock} ${name} ${toPrintable(withoutSecrets(message))}`, ...words].join(" ");
   return `${[line, ...below].join("\n")}\n`;
@@ -72,12 +74,12 @@ function errorLines(error: LoggedError, { paint, before, outer = [] }: ErrorPlac
   const otherMembers = Object.entries(error).filter(
     ([name, value]) => !standardMembers.has(name) && value !== undefined,
   );
-  const facts = otherMembers.map((fact) => ` ${factOf(fact, paint)}`);
+  const facts = otherMembers.map((fact) => ` ${formatField(fact, paint)}`);
   const inner = [
     ...(cause === undefined ? [] : [{ value: cause, before: "[cause]: " }]),
     ...errors.map((value, index) => ({ value, before: `[errors][${index}]: ` })),
   ].flatMap(({ value, before }) =>
-    isError(value) ? errorLines(value, { paint, before, outer: below }) : [`${indent}${before}${wordOf(value)}`],
+    isError(value) ? errorLines(value, { paint, before, outer: below }) : [`${indent}${before}${formatValue(value)}`],
   );
   const frames = ownFrames(below, outer).map((line) => (isFrame.test(line) ? paint(line, dim) : line));
   return [`${before}${first}${facts.join("")}`, ...frames, ...inner].map((line) => indent + line);
@@ -92,14 +94,15 @@ function ownFrames(stack: readonly string[], outer: readonly string[]): readonly
   return sharedFrames < 2 ? stack : [...stack.slice(0, -sharedFrames), `    ... ${sharedFrames} frames as above`];
 }
 
-function factOf([name, value]: readonly [string, unknown], paint: Paint): string {
-  return `${paint(`${toPrintable(name)}=`, dim)}${wordOf(value)}`;
+function formatField([name, value]: readonly [string, unknown], paint: Paint): string {
+  return `${paint(`${toPrintable(name)}=`, dim)}${formatValue(value)}`;
 }
 
 /** A value as one word, quoted if it has spaces or what a terminal would obey. */
-function wordOf(value: unknown): string {
+function formatValue(value: unknown): string {
   if (typeof value === "string") return /^[^\s"=\p{C}]+$/u.test(value) ? value : quote(value);
-  if (Array.isArray(value) && value.every((entry) => typeof entry === "string")) return value.map(wordOf).join(",");
+  if (Array.isArray(value) && value.every((entry) => typeof entry === "string"))
+    return value.map(formatValue).join(",");
   return quote(value);
 }
 
@@ -116,8 +119,105 @@ function escapeChar(char: string): string {
   return char === "\n" ? "\\n" : `\\u${(char.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`;
 }
 
-function timeOf(ms: number): string {
+function formatTime(ms: number): string {
   const at = new Date(ms);
   const part = (value: number, digits = 2): string => String(value).padStart(digits, "0");
   return `${part(at.getHours())}:${part(at.getMinutes())}:${part(at.getSeconds())}.${part(at.getMilliseconds(), 3)}`;
+}
+
+const maxDepth = 8;
+const maxEntries = 100;
+const maxChars = 16 * 1024;
+
+/** Copies the fields of a record as values of JSON, without secrets. */
+function copyFields(fields: object): Record<string, unknown> {
+  return copyMembers(fields instanceof Error ? { err: fields } : fields, []);
+}
+
+/** Copies a value; `above` holds the objects that contain it. */
+function copyValue(value: unknown, ancestors: readonly object[]): unknown {
+  if (typeof value === "string") return copyText(value);
+  if (typeof value === "bigint") return String(value);
+  if (typeof value !== "object" || value === null) return typeof value === "function" ? undefined : value;
+  if (ancestors.includes(value)) return "[circular]";
+  if (ancestors.length === maxDepth) return "[too deep]";
+  const path = [...ancestors, value];
+  if (value instanceof Error) return copyError(value, path);
+  if ("toJSON" in value && typeof value.toJSON === "function") return copyValue(value.toJSON(), path);
+  if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
+  if (value instanceof Map) return copyMembers(Object.fromEntries(value), path);
+  return Array.isArray(value) || value instanceof Set ? copyList([...value], path) : copyMembers(value, path);
+}
+
+/** An error as pino shows it, without members that are objects: they may hold a whole request and its headers. */
+function copyError(error: Error, ancestors: readonly object[]): object {
+  const { message, stack, cause } = error;
+  const errors = error instanceof AggregateError ? copyList(error.errors, ancestors) : undefined;
+  const members = Object.entries(error).filter(([name, value]) => !errorMembers.has(name) && isScalar(value));
+  return {
+    type: error.constructor.name,
+    message: copyText(message),
+    stack: stack === undefined ? undefined : copyText(stack),
+    ...copyMembers(Object.fromEntries(members), ancestors),
+    cause: copyValue(cause, ancestors),
+    errors,
+  };
+}
+
+const errorMembers: ReadonlySet<string> = new Set(["name", "message", "stack", "cause", "errors"]);
+
+function isScalar(value: unknown): boolean {
+  return ["string", "number", "bigint", "boolean"].includes(typeof value);
+}
+
+function copyMembers(value: object, ancestors: readonly object[]): Record<string, unknown> {
+  const copy: Record<string, unknown> = {};
+  const members = Object.entries(value);
+  for (const [name, member] of members.slice(0, maxEntries)) {
+    copy[name] = isSecretName(name) && mayHoldSecret(member) ? redaction : copyValue(member, ancestors);
+  }
+  if (members.length > maxEntries) copy["…"] = `${members.length - maxEntries} more`;
+  return copy;
+}
+
+/** Counts, such as `inputToken`, hold none. */
+function mayHoldSecret(value: unknown): boolean {
+  return typeof value === "string" || (typeof value === "object" && value !== null);
+}
+
+function copyList(list: readonly unknown[], ancestors: readonly object[]): readonly unknown[] {
+  const copy = list.slice(0, maxEntries).map((entry) => copyValue(entry, ancestors));
+  return list.length <= maxEntries ? copy : [...copy, `… ${list.length - maxEntries} more`];
+}
+
+function copyText(text: string): string {
+  return withoutSecrets(text.length <= maxChars ? text : `${text.slice(0, maxChars)}… (${text.length} characters)`);
+}
+
+/** Replaces a secret. */
+const redaction = "[redacted]";
+
+const secretName =
+  /^(?:proxy-)?authorization$|^(?:set-)?cookies?$|(?:^|[a-z_-])token$|api[-_]?key$|private[-_]?key$|session[-_]?(?:cookie|key)$/i;
+
+const secretTexts: readonly (readonly [form: RegExp, shown: string])[] = [
+  // Credentials in a URL: the password, or a token in place of the name.
+  [/:\/\/[^\s/?#@"']+@/g, `://${redaction}@`],
+  [/\b(Bearer|Basic|DPoP)\s+[\w.~+/=-]{8,}/gi, `$1 ${redaction}`],
+  [
+    /([?&](?:[\w.-]*(?:token|secret|passw(?:or)?d|passphrase|passcode|credential|signature|assertion|jwt|saml\w*|api[-_]?key)|key|sig|otp|pin|pwd|sid|code_verifier)=)[^&\s#"']+/gi,
+    `$1${redaction}`,
+  ],
+];
+
+/** Whether a member of this name holds a secret, such as `authorization`, `password` or `accessToken`. */
+function isSecretName(name: string): boolean {
+  return secretName.test(name) || hasSecretWord(name);
+}
+
+/** Replaces what is recognised as a credential in a text: in URLs, and behind the name of an authentication scheme. */
+function withoutSecrets(text: string): string {
+  let result = text;
+  for (const [form, replacement] of secretTexts) result = result.replace(form, replacement);
+  return result;
 }

@@ -18,7 +18,7 @@ export interface LogOutput {
 }
 
 /** Returns the logger that the option `logger` means: `undefined` is the default one, on stderr; `false` is none. */
-export function loggerOf(option: Logger | false | undefined): Logger {
+export function resolveLogger(option: Logger | false | undefined): Logger {
   if (option === false) return silentLogger;
   return option ?? stderrLogger(levelOfEnvironment());
 }

@@ -9,7 +9,7 @@ import { type Memories, processMemories } from "./memory.js";
 
 // Memory and event loop are measured four times a second while calls come; memory also after garbage collections and
 // when many bytes have come.
-// An idle server measures nothing. A garbage collection or one long computation makes one bad measurement, and `level.ts`
+// An idle server measures nothing. A garbage collection or one long computation makes one bad measurement, and `measures.ts`
 // needs five in a row, or rounds of the event loop that last as long together. Only memory at its limit refuses at once.
 
 /** Pause between two measurements. */

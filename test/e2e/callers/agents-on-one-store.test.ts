@@ -17,7 +17,7 @@ import { postgresStore } from "trivium/postgres";
 import { sqliteStore } from "trivium/sqlite";
 import { afterAll, beforeAll, describe, type ExpectStatic, expect, it } from "vitest";
 import { idempotentSendExtension } from "../../../src/protocol/extensions.js";
-import { anonymous } from "../../../src/server/anonymous.js";
+import { anonymous } from "../../../src/server/authentication.js";
 import { processSignals } from "../../../src/signals/in-process.js";
 import { connectTo } from "../../../src/testing/connect-to.js";
 import { webhook } from "../../push/receiver.js";

@@ -1,19 +1,19 @@
-import type { Mount } from "../../card/mounts.js";
-import { isAuthority } from "../../protocol/bindings.js";
-import type { Logger } from "../../protocol/logger.js";
-import { knowsTenants } from "../../version/traits.js";
+import type { Mount } from "../card/mounts.js";
+import { isAuthority } from "../protocol/bindings.js";
+import type { Logger } from "../protocol/logger.js";
+import { knowsTenants } from "../version/traits.js";
 
 /**
- * How calls without a path, those of gRPC, reach an agent: at an address of its own, at a host of its own, or by its name
- * in the tenant of their requests.
+ * How gRPC calls, which have no path, are routed to an agent: at an address of its own, at a host of its own, or by its
+ * name in the tenant of their requests.
  */
-export type Reach =
+export type GrpcRoute =
   | { readonly kind: "address" | "root" }
   | { readonly kind: "host"; readonly host: string }
   | { readonly kind: "name"; readonly name: string }
   | { readonly kind: "none" };
 
-export interface ReachOptions {
+export interface GrpcRouteOptions {
   readonly path: string;
   /** Whether the agent has an authentication of its own. */
   readonly hasOwnAuth: boolean;
@@ -23,8 +23,8 @@ export interface ReachOptions {
   readonly publicGrpc: string | undefined;
 }
 
-/** How an agent among several is reached over gRPC. */
-export function reachOf({ path, hasOwnAuth, hosts, grpcPort, publicGrpc }: ReachOptions): Reach {
+/** Chooses the route to one of several agents. */
+export function chooseGrpcRoute({ path, hasOwnAuth, hosts, grpcPort, publicGrpc }: GrpcRouteOptions): GrpcRoute {
   const [host] = hosts;
   if (grpcPort !== undefined || (host !== undefined && publicGrpc !== undefined)) return { kind: "address" };
   if (host !== undefined) return { kind: "host", host };
@@ -32,11 +32,11 @@ export function reachOf({ path, hasOwnAuth, hosts, grpcPort, publicGrpc }: Reach
   return path === "" ? { kind: "root" } : { kind: "name", name: path.slice(1) };
 }
 
-/** The interfaces that calls can reach; the log says which ones the card does not list. */
-export function reachableMounts(mounts: readonly Mount[], reach: Reach, logger: Logger): readonly Mount[] {
-  const { kind } = reach;
+/** Returns the interfaces that calls can reach, and logs which ones the card does not list. */
+export function selectReachable(mounts: readonly Mount[], route: GrpcRoute, logger: Logger): readonly Mount[] {
+  const { kind } = route;
   if (kind === "address" || kind === "root") return mounts;
-  const candidates = mounts.map((mount) => (isAuthority(mount.binding) ? placeMount(reach, mount) : mount));
+  const candidates = mounts.map((mount) => (isAuthority(mount.binding) ? placeMount(route, mount) : mount));
   const versions = mounts.filter((_, index) => candidates[index] === undefined).map(({ version }) => version);
   if (versions.length > 0) {
     const why = kind === "none" ? "the agent identifies callers by itself" : "its requests cannot name the agent";
@@ -46,9 +46,9 @@ export function reachableMounts(mounts: readonly Mount[], reach: Reach, logger: 
   return candidates.filter((mount) => mount !== undefined);
 }
 
-function placeMount(reach: Reach, mount: Mount): Mount | undefined {
-  if (reach.kind === "host") return { ...mount, host: reach.host };
+function placeMount(route: GrpcRoute, mount: Mount): Mount | undefined {
+  if (route.kind === "host") return { ...mount, host: route.host };
   const { binding: protocolBinding, version: protocolVersion } = mount;
-  const canName = reach.kind === "name" && knowsTenants({ protocolBinding, protocolVersion, url: "" });
-  return canName ? { ...mount, tenant: reach.name } : undefined;
+  const canName = route.kind === "name" && knowsTenants({ protocolBinding, protocolVersion, url: "" });
+  return canName ? { ...mount, tenant: route.name } : undefined;
 }

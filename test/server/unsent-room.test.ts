@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { createByteLedger } from "../../../src/server/byte-ledger.js";
-import { UnsentRoom } from "../../../src/server/overload/unsent-room.js";
+import { createByteLedger } from "../../src/server/byte-ledger.js";
+import { UnsentRoom } from "../../src/server/unsent-room.js";
 
 const from = (address: string | undefined) => ({ peer: () => address });
 

@@ -12,7 +12,7 @@ import {
   working,
 } from "trivium";
 import { apiKey } from "trivium/auth";
-import { describe, expect, it } from "vitest";
+import { describe, expect, expectTypeOf, it } from "vitest";
 import { recordingLogger } from "../../support/recording-logger.js";
 
 const card = (name: string, more: object = {}) => ({
@@ -280,6 +280,14 @@ describe("an agent that calls another one of its server", () => {
     close();
     expect((await answer).text).toBe("anonymous/ late");
     await closed;
+  });
+
+  it("is for the compiler what a client of the network is", () => {
+    type TurnClient = ReturnType<Turn["client"]>;
+    expectTypeOf<TurnClient["send"]>().toEqualTypeOf<Client["send"]>();
+    expectTypeOf<TurnClient["stream"]>().toEqualTypeOf<Client["stream"]>();
+    expectTypeOf<TurnClient["getTask"]>().toEqualTypeOf<Client["getTask"]>();
+    expectTypeOf<keyof Client>().toEqualTypeOf<keyof TurnClient>();
   });
 
   it("says which agents there are when a path is wrong", async () => {

@@ -1,8 +1,8 @@
-import { agreeing } from "../../protocol/check/contradictions.js";
-import { entries, flag, type MembersOf, object, type Rule, record } from "../../protocol/check/rules.js";
-import { processLimits } from "../limits.js";
-import { agentMembers, listenMembers, serveContradictions } from "../option-rules.js";
-import type { ServeAgentsOptions, ServedAgentOptions } from "./options.js";
+import { agreeing } from "../protocol/check/contradictions.js";
+import { entries, flag, type MembersOf, object, type Rule, record } from "../protocol/check/rules.js";
+import { processLimits } from "./limits.js";
+import type { ServeAgentsOptions, ServedAgentOptions } from "./multi-agent-options.js";
+import { agentMembers, listenMembers, serveContradictions } from "./option-rules.js";
 
 // What the options of several agents may be.
 
@@ -84,11 +84,11 @@ const serverMembers: MembersOf<ServeAgentsOptions> = {
   catalogue: { rule: flag },
 };
 
-const severalMembers: Rule = object(serverMembers, {
+const multiAgentMembers: Rule = object(serverMembers, {
   card: "each agent has its own: give it in `agents`",
   agent: "each agent has its own: give it in `agents`",
   agentId: "each agent has its own: give it in `agents`",
 });
 
 /** The options of `serve()` for several agents. */
-export const severalRule: Rule = agreeing(severalMembers, serveContradictions);
+export const multiAgentRule: Rule = agreeing(multiAgentMembers, serveContradictions);

@@ -1,8 +1,8 @@
-import type { OpenUnsent } from "../../binding/listen/unsent.js";
-import type { EnteringCall } from "../../binding/service.js";
-import { findNetwork } from "../../card/proxy.js";
-import { A2AError } from "../../protocol/errors.js";
-import type { ByteLedger } from "../byte-ledger.js";
+import type { OpenUnsent } from "../binding/listen/unsent.js";
+import type { EnteringCall } from "../binding/service.js";
+import { findNetwork } from "../card/proxy.js";
+import { A2AError } from "../protocol/errors.js";
+import type { ByteLedger } from "./byte-ledger.js";
 
 /** The room for what peers ask for and do not take: each network has its share of the bytes in memory. */
 export class UnsentRoom {

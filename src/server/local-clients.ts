@@ -1,19 +1,19 @@
-import type { Transport } from "../../binding/transport.js";
-import { createTransport } from "../../binding/transport.js";
-import type { Client, ClientParts } from "../../client/base-client.js";
-import type { localClient } from "../../client/local-client.js";
-import type { SendOptions } from "../../client/send-options.js";
-import type { TurnCaller, TurnClients } from "../../core/turn-start.js";
-import { assertOptions, object, type Rule, record, string } from "../../protocol/check/rules.js";
-import type { CallOptions, Principal } from "../../protocol/context.js";
-import { A2AError } from "../../protocol/errors.js";
-import { suggestion } from "../../protocol/nearest.js";
-import { invokeStream, invokeUnary, type Operations } from "../../protocol/operations.js";
-import { isAuthenticated } from "../caller-guard.js";
-import type { HostedAgentParts } from "../compose-agent.js";
-import { hasOwnAuth, keyOf, pathOf } from "./merged-options.js";
-import type { ServedAgentOptions } from "./options.js";
-import type { SharedParts } from "./shared-parts.js";
+import type { Transport } from "../binding/transport.js";
+import { createTransport } from "../binding/transport.js";
+import type { Client, ClientParts } from "../client/base-client.js";
+import type { localClient } from "../client/local-client.js";
+import type { SendOptions } from "../client/send-options.js";
+import type { TurnCaller, TurnClients } from "../core/turn-start.js";
+import { assertOptions, object, type Rule, record, string } from "../protocol/check/rules.js";
+import type { CallOptions, Principal } from "../protocol/context.js";
+import { A2AError } from "../protocol/errors.js";
+import { suggestion } from "../protocol/nearest.js";
+import { invokeStream, invokeUnary, type Operations } from "../protocol/operations.js";
+import { isAuthenticated } from "./authentication.js";
+import type { HostedAgentParts } from "./compose-agent.js";
+import { toKey, toPath } from "./directory.js";
+import type { SharedParts } from "./multi-agent.js";
+import { hasOwnAuth, type ServedAgentOptions } from "./multi-agent-options.js";
 
 /** Who calls an agent of the server without a wire. */
 export interface LocalClientOptions {
@@ -56,7 +56,7 @@ export class LocalClients {
     if (principal === undefined && isAuthenticated(hasOwnAuth(agentOptions) ? agentOptions : this.#shared.options)) {
       throw new TypeError(`client(${JSON.stringify(path)}): the agent identifies its callers: give the \`principal\``);
     }
-    return this.#clientOf(path, (of) => of.inProcess({ principal, headers }), undefined);
+    return this.#createClient(path, (of) => of.inProcess({ principal, headers }), undefined);
   }
 
   /** What the turns of an agent use. */
@@ -77,11 +77,11 @@ export class LocalClients {
       );
     }
     const { principal = turn.principal } = options;
-    const via = [...(turn.chain?.via ?? []), pathOf(from.key)];
+    const via = [...(turn.chain?.via ?? []), toPath(from.key)];
     const { authorize, authorizeAnswer } = (options.principal === undefined ? turn.chain : undefined) ?? {};
     const chain = { via, authorize, authorizeAnswer };
     const headers = { ...forwardHeaders(turn), ...options.headers };
-    return this.#clientOf(
+    return this.#createClient(
       path,
       (of) => {
         const { agentCallDepth } = of.limits;
@@ -92,13 +92,13 @@ export class LocalClients {
     );
   }
 
-  #clientOf(
+  #createClient(
     path: string,
     call: (agent: HostedAgentParts) => Transport,
     defaults: (() => SendOptions) | undefined,
   ): Client {
     const { directory, clock, address, options } = this.#shared;
-    const key = keyOf(path);
+    const key = toKey(path);
     const current = (): HostedAgentParts => {
       const agent = directory.get(key)?.agent;
       if (agent !== undefined) return agent;
@@ -122,10 +122,10 @@ export class LocalClients {
 
   #entry(path: string, call: string) {
     const { directory } = this.#shared;
-    const key = keyOf(path);
+    const key = toKey(path);
     const entry = directory.get(key);
-    if (entry !== undefined) return { key, agent: entry.agent, agentOptions: entry.agentOptions };
-    const paths = directory.entries.map((each) => pathOf(each.path));
+    if (entry !== undefined) return { key, agent: entry.agent, agentOptions: entry.options };
+    const paths = directory.entries.map((each) => toPath(each.path));
     throw new TypeError(`${call}: there is no agent at ${JSON.stringify(path)}: ${suggestion(path, paths)}`);
   }
 }

@@ -1,14 +1,16 @@
-import type { HttpEndpoint, HttpRequest } from "../../binding/http/http.js";
-import { requestBelow, restBelow } from "../../binding/http/mount.js";
-import type { AddressedService, NamedTenant, Service } from "../../binding/service.js";
-import { A2AError } from "../../protocol/errors.js";
-import { trimSlashes } from "../../protocol/http-rules.js";
-import { nearest } from "../../protocol/nearest.js";
-import type { Version } from "../../version/codec.js";
-import { versionNames } from "../../version/versions.js";
-import type { ComposedAgent } from "../host.js";
+import type { HttpEndpoint, HttpRequest } from "../binding/http/http.js";
+import { requestBelow, restBelow } from "../binding/http/mount.js";
+import type { AddressedService, NamedTenant, Service } from "../binding/service.js";
+import { A2AError } from "../protocol/errors.js";
+import { trimSlashes } from "../protocol/http-rules.js";
+import { nearest } from "../protocol/nearest.js";
+import type { Version } from "../version/codec.js";
+import { versionNames } from "../version/versions.js";
+import type { ComposedAgent } from "./host.js";
+import type { HostOptions } from "./options.js";
 
-// Many agents on one port: finds the agent of a call; adds, replaces and removes agents.
+// The agents of a port, one or many: finds the agent of a call. A server of one agent has it at the root, and every
+// request is for it. Agents with names are found by host, by path, or by the name that a gRPC request has in its tenant.
 
 /** Where the list of the agents is served. */
 const cataloguePath = "/.well-known/agents";
@@ -27,55 +29,73 @@ export interface DirectoryEntry<A extends ComposedAgent = ComposedAgent> {
   /** Whether gRPC calls reach it by its name, after the authentication that it shares with others. */
   readonly isNamed: boolean;
   readonly destination: AddressedService;
+  /** Its options as they were given, without those of the server. */
+  readonly options: HostOptions;
+  /** Agents of one realm have the same callers. */
+  readonly realm: string;
+}
+
+/** The key of a path in a directory: empty for the agent at the root. */
+export function toKey(path: string): string {
+  return path === "/" ? "" : path;
+}
+
+/** The path of a key. */
+export function toPath(key: string): string {
+  return key === "" ? "/" : key;
 }
 
 /** The list of the agents of a server. */
-interface Catalogue {
+export interface Catalogue {
   readonly endpoint: HttpEndpoint;
   /** The paths of the agents that it lists for a caller. */
   visiblePaths(request: HttpRequest): Promise<readonly string[]>;
 }
 
-export interface DirectoryOptions {
+/** What agents with names have in common. */
+export interface DirectoryOptions<A extends ComposedAgent> {
   /** Path prefix of everything. Default: none. */
   readonly basePath?: string | undefined;
-  /** Authenticates the gRPC calls that name their agent. Default: there is one agent, at the root. */
-  readonly front?: Service | undefined;
-  /** The list of the agents. Default: there is none, and no caller hears of an agent that it does not name. */
-  readonly catalogue?: Catalogue | undefined;
+  /** Authenticates the gRPC calls that name their agent. */
+  readonly front: Service;
+  /** Makes the list of the agents. Default: there is none, and no caller hears of an agent that it does not name. */
+  readonly catalogue?: ((directory: Directory<A>) => Catalogue) | undefined;
   /** Serves what belongs to no agent. Default: nothing does. */
   readonly rest?: HttpEndpoint | undefined;
 }
 
-/**
- * The agents of a server: the one place that finds the agent of a call, by host, by path, or by the name that a gRPC
- * request has in its tenant.
- */
-export class Directory<E extends DirectoryEntry = DirectoryEntry> {
-  readonly #options: DirectoryOptions;
-  readonly #basePath: string;
-  readonly #byPath = new Map<string, E>();
-  readonly #byHost = new Map<string, E>();
+/** The agents of a server: the one place that finds the agent of a call. */
+export class Directory<A extends ComposedAgent = ComposedAgent> {
+  readonly #options: Partial<DirectoryOptions<A>>;
+  readonly #catalogue: Catalogue | undefined;
+  readonly #byPath = new Map<string, DirectoryEntry<A>>();
+  readonly #byHost = new Map<string, DirectoryEntry<A>>();
   #front: AddressedService | undefined;
+  /** Path prefix of the agents' paths. */
+  readonly basePath: string;
+  /** Whether agents have names, and may come and go. Otherwise there is one, at the root, and everything is for it. */
+  readonly hasNames: boolean;
   /** How often the agents have changed. */
   revision = 0;
 
-  constructor(options: DirectoryOptions = {}) {
-    this.#options = options;
-    this.#basePath = trimSlashes(options.basePath ?? "");
+  constructor(options?: DirectoryOptions<A>) {
+    this.#options = options ?? {};
+    this.hasNames = options !== undefined;
+    this.basePath = trimSlashes(options?.basePath ?? "");
+    this.#catalogue = options?.catalogue?.(this);
     this.#change();
   }
 
-  get entries(): readonly E[] {
+  get entries(): readonly DirectoryEntry<A>[] {
     return [...this.#byPath.values()];
   }
 
-  get(path: string): E | undefined {
+  get(path: string): DirectoryEntry<A> | undefined {
     return this.#byPath.get(path);
   }
 
   /** Adds an agent, or puts it in the place of another; calls see the one or the other. */
-  put(entry: E): void {
+  put(entry: DirectoryEntry<A>): void {
     this.#forgetHosts(entry.path);
     this.#byPath.set(entry.path, entry);
     for (const host of entry.hosts) this.#byHost.set(host, entry);
@@ -109,26 +129,26 @@ export class Directory<E extends DirectoryEntry = DirectoryEntry> {
 
   /** Serves the HTTP requests of all agents. */
   readonly endpoint: HttpEndpoint = (request) => {
-    if (this.#options.front === undefined) return this.#byPath.get("")?.endpoint(request);
-    const path = restBelow(this.#basePath, request.path);
+    if (!this.hasNames) return this.#byPath.get("")?.endpoint(request);
+    const path = restBelow(this.basePath, request.path);
     if (path === undefined) return this.#options.rest?.(request);
     const hostEntry = this.#findByHost(request.header("host"));
     const entry = hostEntry ?? this.#byPath.get(firstSegment(path));
     const rest = entry === undefined ? undefined : restBelow(entry.path, path);
     if (entry !== undefined && rest !== undefined) return this.#below(entry, request, { path: entry.path, rest });
     const list =
-      path === cataloguePath || path === `${cataloguePath}/` ? this.#options.catalogue?.endpoint(request) : undefined;
+      path === cataloguePath || path === `${cataloguePath}/` ? this.#catalogue?.endpoint(request) : undefined;
     if (list !== undefined) return list;
     const root = hostEntry ?? this.#byPath.get("");
     return root === undefined ? this.#options.rest?.(request) : this.#below(root, request, { path: "", rest: path });
   };
 
-  #findByHost(host: string | undefined): E | undefined {
+  #findByHost(host: string | undefined): DirectoryEntry<A> | undefined {
     return this.#byHost.size === 0 ? undefined : this.#byHost.get(hostName(host));
   }
 
-  #below({ endpoint }: E, request: HttpRequest, at: { readonly path: string; readonly rest: string }) {
-    return endpoint(requestBelow(request, at.rest, request.mountPath + this.#basePath + at.path));
+  #below({ endpoint }: DirectoryEntry<A>, request: HttpRequest, at: { readonly path: string; readonly rest: string }) {
+    return endpoint(requestBelow(request, at.rest, request.mountPath + this.basePath + at.path));
   }
 
   /** What answers gRPC calls at an authority. */
@@ -151,7 +171,7 @@ export class Directory<E extends DirectoryEntry = DirectoryEntry> {
     // exist.
     const path = `/${name.slice(0, longestName)}`;
     // The list shows them to everyone whom their shared authentication lets in, and so to this caller.
-    const named = this.#options.catalogue === undefined ? [] : this.entries.filter(({ isNamed }) => isNamed);
+    const named = this.#catalogue === undefined ? [] : this.entries.filter(({ isNamed }) => isNamed);
     const advice = adviceFor(
       path,
       named.map((each) => each.path),
@@ -162,13 +182,12 @@ export class Directory<E extends DirectoryEntry = DirectoryEntry> {
 
   /** Says which agent an HTTP request looked for, if there is none, and which one of the list was probably meant. */
   readonly explainMissing = async (request: HttpRequest): Promise<string | undefined> => {
-    const { front, catalogue } = this.#options;
-    const rest = front === undefined ? undefined : restBelow(this.#basePath, request.path);
+    const rest = this.hasNames ? restBelow(this.basePath, request.path) : undefined;
     if (rest === undefined || this.#findByHost(request.header("host")) !== undefined) return undefined;
     const segment = rest.startsWith("/.well-known/") ? "" : firstSegment(rest);
     if (this.#byPath.has(segment)) return undefined;
     const path = segment.slice(0, longestName);
-    const advice = adviceFor(path, (await catalogue?.visiblePaths(request)) ?? []);
+    const advice = adviceFor(path, (await this.#catalogue?.visiblePaths(request)) ?? []);
     if (advice === "" && this.#byPath.has("")) return undefined;
     return `no agent at ${path || "/"}${advice}`;
   };

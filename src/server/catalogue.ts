@@ -1,16 +1,17 @@
-import type { HttpEndpoint, HttpReply, HttpRequest } from "../../binding/http/http.js";
-import { plainReply } from "../../binding/http/http.js";
-import { requestIdOf, requestIdParameter } from "../../binding/request-id.js";
-import type { CallHead, LimitedCall } from "../../binding/service.js";
-import { isFresh } from "../../card/conditional.js";
-import { cacheRecent, type EncodedBody, encode } from "../../card/encoded.js";
-import { createLocations } from "../../card/urls.js";
-import { A2AError, errorTable } from "../../protocol/errors.js";
-import { trimSlashes } from "../../protocol/http-rules.js";
-import type { AgentCard } from "../../protocol/model.js";
-import { isAuthenticated } from "../caller-guard.js";
-import { pathOf } from "./merged-options.js";
-import type { ServedEntry, SharedParts } from "./shared-parts.js";
+import { cors } from "../binding/http/cors.js";
+import type { HttpEndpoint, HttpReply, HttpRequest } from "../binding/http/http.js";
+import { plainReply } from "../binding/http/http.js";
+import { requestIdOf, requestIdParameter } from "../binding/request-id.js";
+import type { CallHead, LimitedCall } from "../binding/service.js";
+import { isFresh } from "../card/conditional.js";
+import { cacheRecent, type EncodedBody, encode } from "../card/encoded.js";
+import { createLocations } from "../card/urls.js";
+import { A2AError, errorTable } from "../protocol/errors.js";
+import { trimSlashes } from "../protocol/http-rules.js";
+import type { AgentCard } from "../protocol/model.js";
+import { isAuthenticated } from "./authentication.js";
+import { type Catalogue, type DirectoryEntry, toPath } from "./directory.js";
+import type { SharedParts } from "./multi-agent.js";
 
 /** One agent in the list, in its JSON form. */
 interface ListedAgent {
@@ -28,33 +29,46 @@ const maxAgeSeconds = 10;
 /** How many lists are kept: for each address of the server, and for callers that see different agents. */
 const listMax = 16;
 
+type CatalogueParts = Pick<SharedParts, "options" | "directory" | "arrivals" | "address">;
+
+/** Opens the list of the agents. `rest` refuses requests that may not reach this port. */
+export function openCatalogue(parts: CatalogueParts, rest: HttpEndpoint | undefined): Catalogue {
+  const list = listEndpoint(parts);
+  const endpoint: HttpEndpoint = (request) => rest?.(request) ?? list(request);
+  const { cors: corsOptions } = parts.options;
+  return {
+    endpoint: corsOptions === undefined ? endpoint : cors(endpoint, corsOptions),
+    visiblePaths: (request) => listPaths(request, parts),
+  };
+}
+
 /**
  * Lists the agents of a server, as JSON or, for browsers, as a page. An agent that requires a sign-in is listed for callers
  * that it lets in. Requests count as requests of their address, where those are limited. Each list is made once.
  */
-export function catalogueEndpoint(shared: SharedParts): HttpEndpoint {
-  const { publicUrl, trustProxy, basePath = "" } = shared.options;
+function listEndpoint(parts: CatalogueParts): HttpEndpoint {
+  const { publicUrl, trustProxy, basePath = "" } = parts.options;
   const defaultAddress = (): { readonly origin: string; readonly mountPath: string } => ({
-    origin: shared.address().origin,
+    origin: parts.address().origin,
     mountPath: trimSlashes(basePath),
   });
   const locations = createLocations({ publicUrl, trustProxy, basePath }, defaultAddress);
-  const listsOf = createListCache(shared);
+  const openLists = createListCache(parts);
   return async (request) => {
     if (request.method !== "GET" && request.method !== "HEAD") {
       return plainReply(405, "the list of agents is read by GET or HEAD", { Allow: "GET, HEAD" });
     }
     const location = locations.locationFor(request);
     if (location === undefined) return plainReply(400, "the request names a host that cannot be one");
-    const head = headOf(request);
-    const refusal = shared.arrivals && (await refusalOf(shared.arrivals(head)));
+    const head = readHead(request);
+    const refusal = parts.arrivals && (await refuseArrival(parts.arrivals(head)));
     if (refusal !== undefined) return refusal;
-    const lists = listsOf();
-    const entries = await visibleTo(head, shared);
+    const lists = openLists();
+    const entries = await findVisible(head, parts);
     const isPage = prefersPage(request.header("accept"));
     const key = [location.base, isPage, ...entries.map(({ path }) => path)].join("\n");
-    const { body, etag } = lists(key, () => encode(textOf(entries, location.base, isPage)));
-    const headers = { ...cachingOf(shared, locations.varyBy), ETag: etag, "X-Content-Type-Options": "nosniff" };
+    const { body, etag } = lists(key, () => encode(writeList(entries, location.base, isPage)));
+    const headers = { ...describeCaching(parts, locations.varyBy), ETag: etag, "X-Content-Type-Options": "nosniff" };
     if (isFresh(request, { etag })) return { status: 304, headers, body: undefined };
     const type = isPage ? "text/html; charset=utf-8" : "application/json";
     const securityHeaders = isPage ? { "Content-Security-Policy": policy } : {};
@@ -63,14 +77,14 @@ export function catalogueEndpoint(shared: SharedParts): HttpEndpoint {
 }
 
 /** The paths of the agents that the list has for a caller. None for one whose address is over a limit. */
-export async function visiblePaths(request: HttpRequest, shared: SharedParts): Promise<readonly string[]> {
-  const head = headOf(request);
-  if (shared.arrivals !== undefined && (await refusalOf(shared.arrivals(head))) !== undefined) return [];
-  return (await visibleTo(head, shared)).map(({ path }) => path);
+async function listPaths(request: HttpRequest, parts: CatalogueParts): Promise<readonly string[]> {
+  const head = readHead(request);
+  if (parts.arrivals !== undefined && (await refuseArrival(parts.arrivals(head))) !== undefined) return [];
+  return (await findVisible(head, parts)).map(({ path }) => path);
 }
 
 /** The lists of the present agents. */
-function createListCache({ directory }: SharedParts): () => (key: string, make: () => EncodedBody) => EncodedBody {
+function createListCache({ directory }: CatalogueParts): () => (key: string, make: () => EncodedBody) => EncodedBody {
   let revision = directory.revision;
   let lists = cacheRecent<EncodedBody>(listMax);
   return () => {
@@ -81,14 +95,17 @@ function createListCache({ directory }: SharedParts): () => (key: string, make: 
 }
 
 /** Credentials may be in any header, so caches have to revalidate the list each time. */
-function cachingOf({ directory, options }: SharedParts, varyBy: readonly string[]): Readonly<Record<string, string>> {
-  const isOpen = ![options, ...directory.entries.map(({ agentOptions }) => agentOptions)].some(isAuthenticated);
+function describeCaching(
+  { directory, options }: CatalogueParts,
+  varyBy: readonly string[],
+): Readonly<Record<string, string>> {
+  const isOpen = ![options, ...directory.entries.map(({ options }) => options)].some(isAuthenticated);
   if (isOpen) return { "Cache-Control": `public, max-age=${maxAgeSeconds}`, Vary: ["Accept", ...varyBy].join(", ") };
   return { "Cache-Control": "private, no-cache", Vary: ["Accept", "Authorization", ...varyBy].join(", ") };
 }
 
 /** Counts a request for its address. Returns the reply to one that is over a limit. */
-async function refusalOf(call: LimitedCall): Promise<HttpReply | undefined> {
+async function refuseArrival(call: LimitedCall): Promise<HttpReply | undefined> {
   try {
     await call.arrive();
     return undefined;
@@ -101,7 +118,7 @@ async function refusalOf(call: LimitedCall): Promise<HttpReply | undefined> {
 }
 
 /** The agents whose callers include this one. */
-async function visibleTo(head: CallHead, { directory }: SharedParts): Promise<readonly ServedEntry[]> {
+async function findVisible(head: CallHead, { directory }: CatalogueParts): Promise<readonly DirectoryEntry[]> {
   const { entries } = directory;
   // Agents that share an authentication have the same callers.
   const answers = new Map<string, Promise<boolean>>();
@@ -115,7 +132,7 @@ async function visibleTo(head: CallHead, { directory }: SharedParts): Promise<re
   return entries.filter((_, index) => visible[index] === true);
 }
 
-async function isLetIn(head: CallHead, { destination: { service } }: ServedEntry): Promise<boolean> {
+async function isLetIn(head: CallHead, { destination: { service } }: DirectoryEntry): Promise<boolean> {
   const request = { requestId: requestIdOf(head.header(requestIdParameter)) };
   try {
     await service.authenticate(head, request);
@@ -127,7 +144,7 @@ async function isLetIn(head: CallHead, { destination: { service } }: ServedEntry
   }
 }
 
-function headOf(request: HttpRequest): CallHead {
+function readHead(request: HttpRequest): CallHead {
   return {
     binding: "HTTP+JSON",
     header: request.headers(),
@@ -137,15 +154,15 @@ function headOf(request: HttpRequest): CallHead {
   };
 }
 
-function textOf(entries: readonly ServedEntry[], base: string, isPage: boolean): string {
+function writeList(entries: readonly DirectoryEntry[], base: string, isPage: boolean): string {
   const agents = entries.map((entry) => listEntry(entry, base));
   return isPage ? page(agents) : JSON.stringify({ agents });
 }
 
-function listEntry({ path, agent, agentOptions }: ServedEntry, base: string): ListedAgent {
+function listEntry({ path, agent, options }: DirectoryEntry, base: string): ListedAgent {
   const { name, description, version }: AgentCard = agent.card.card();
-  const url = agentOptions.publicUrl === undefined ? `${base}${path}` : trimSlashes(agentOptions.publicUrl);
-  return { path: pathOf(path), name, description, version, url, card: `${url}/.well-known/agent-card.json` };
+  const url = options.publicUrl === undefined ? `${base}${path}` : trimSlashes(options.publicUrl);
+  return { path: toPath(path), name, description, version, url, card: `${url}/.well-known/agent-card.json` };
 }
 
 /** Whether a caller, such as a browser, asks for a page rather than for JSON. */

@@ -1,15 +1,20 @@
 import type { TlsOptions } from "node:tls";
-import type { RequestListener } from "../../binding/listen/connection.js";
-import { type LaterEngine, laterEngine } from "../../binding/listen/later-engine.js";
-import { createListener, type Listener } from "../../binding/listen/listener.js";
-import type { OpenUnsent } from "../../binding/listen/unsent.js";
-import type { AddressedService } from "../../binding/service.js";
-import type { Binding } from "../../protocol/bindings.js";
-import type { Logger } from "../../protocol/logger.js";
-import { type ConnectionEngine, type EngineSetting, engineOf, upgradedProtocols } from "../bindings.js";
-import { isBundled } from "../bundled.js";
-import { loadKoa } from "../koa/fallback.js";
-import type { Limits } from "../limits.js";
+import type { RequestListener } from "../binding/listen/connection.js";
+import { type LaterEngine, laterEngine } from "../binding/listen/later-engine.js";
+import { createListener, type Listener } from "../binding/listen/listener.js";
+import type { OpenUnsent } from "../binding/listen/unsent.js";
+import type { AddressedService } from "../binding/service.js";
+import type { Binding } from "../protocol/bindings.js";
+import type { Logger } from "../protocol/logger.js";
+import { type ConnectionEngine, createEngine, type EngineSetting, upgradedProtocols } from "./bindings.js";
+import { loadKoa } from "./koa/fallback.js";
+import type { Limits } from "./limits.js";
+
+/**
+ * Whether a bundler has moved this code to another file. Then a server loads its packages before it listens, so that
+ * a bundle that lacks something fails at once. A wrong answer costs startup time, or lets it fail later.
+ */
+const isBundled = !/\/dist\/chunks\/[\w-]+\.js$|\/src\/server\/listeners\.ts$/.test(String(import.meta.url));
 
 /** What every port of a server has in common. */
 export interface PortOptions {
@@ -49,13 +54,13 @@ export async function openListeners(options: ListenersOptions): Promise<Listener
   const base = { host, tls, limits, unsent, upgrades: upgradedProtocols() };
   try {
     if (isBundled) await loadKoa();
-    const engine = engineOf(bindings, options);
-    if (engine === undefined) return listenersOf([await createListener({ ...base, port, http })], undefined);
+    const engine = createEngine(bindings, options);
+    if (engine === undefined) return joinListeners([await createListener({ ...base, port, http })], undefined);
     const http2 = await engineLater(engine, grpcPort === undefined ? http : undefined, logger);
     const main = await createListener({ ...base, port, http, ...(grpcPort === undefined ? { http2 } : {}) });
-    if (grpcPort === undefined) return listenersOf([main], engine, http2.load);
+    if (grpcPort === undefined) return joinListeners([main], engine, http2.load);
     try {
-      return listenersOf([main, await createListener({ ...base, port: grpcPort, http2 })], engine, http2.load);
+      return joinListeners([main, await createListener({ ...base, port: grpcPort, http2 })], engine, http2.load);
     } catch (error) {
       await main.close();
       throw error;
@@ -85,7 +90,7 @@ async function engineLater(
   return later;
 }
 
-function listenersOf(
+function joinListeners(
   [main, grpc]: readonly [Listener, Listener?],
   engine: ConnectionEngine | undefined,
   load: () => Promise<void> = async () => {},
@@ -123,8 +128,12 @@ export async function openGrpcPort(
   { host, tls, limits, unsent, logger, reflection }: PortOptions,
 ): Promise<GrpcPort> {
   let current = destination;
-  const engine = engineOf(["GRPC"], {
-    ...{ limits, unsent, logger, reflection, refuse: undefined },
+  const engine = createEngine(["GRPC"], {
+    limits,
+    unsent,
+    logger,
+    reflection,
+    refuse: undefined,
     versions: destination.versions,
     at: () => current,
   });

@@ -1,4 +1,4 @@
-import type { AgentOptions, ListenOptions } from "../options.js";
+import type { AgentOptions, HostOptions, ListenOptions } from "./options.js";
 
 /**
  * One of several agents on a port. Options here hold for this agent, instead of those beside `agents`; `limits` are merged
@@ -32,4 +32,9 @@ export interface ServeAgentsOptions extends Omit<AgentOptions, "card" | "agent" 
    * callers that have one. Default: false.
    */
   readonly catalogue?: boolean | undefined;
+}
+
+/** Whether an agent says by itself who may call it. */
+export function hasOwnAuth({ auth, authenticate, anonymous }: HostOptions): boolean {
+  return auth !== undefined || authenticate !== undefined || anonymous !== undefined;
 }

@@ -1,27 +1,28 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isIP } from "node:net";
 import type { TlsOptions } from "node:tls";
-import { nodeListener } from "../../binding/http/node-listener.js";
-import { NodeRequest, splitTarget } from "../../binding/http/node-request.js";
-import type { RequestListener } from "../../binding/listen/connection.js";
-import { askForBody } from "../../binding/listen/continue.js";
-import type { OpenUnsent } from "../../binding/listen/unsent.js";
-import type { CallHead } from "../../binding/service.js";
-import { trustedPeers } from "../../card/proxy.js";
-import { noop } from "../../protocol/async/noop.js";
-import { pause } from "../../protocol/async/pause.js";
-import { systemClock } from "../../protocol/async/system-clock.js";
-import type { Binding } from "../../protocol/bindings.js";
-import type { Logger } from "../../protocol/logger.js";
-import type { HostGuard } from "../host-guard.js";
-import { createFallback } from "../koa/fallback.js";
-import type { Limits } from "../limits.js";
-import { loadLater } from "../load-later.js";
-import type { HostOptions, ListenOptions } from "../options.js";
-import type { Load } from "../overload/load.js";
-import { createReadiness, type Readiness } from "../readiness.js";
+import { nodeListener } from "../binding/http/node-listener.js";
+import { NodeRequest, splitTarget } from "../binding/http/node-request.js";
+import type { RequestListener } from "../binding/listen/connection.js";
+import { askForBody } from "../binding/listen/continue.js";
+import type { OpenUnsent } from "../binding/listen/unsent.js";
+import type { CallHead } from "../binding/service.js";
+import { trustedPeers } from "../card/proxy.js";
+import { noop } from "../protocol/async/noop.js";
+import { pause, within } from "../protocol/async/pause.js";
+import { systemClock } from "../protocol/async/system-clock.js";
+import type { Binding } from "../protocol/bindings.js";
+import type { Logger } from "../protocol/logger.js";
+import type { AgentRegistry } from "./agent-registry.js";
 import type { Directory } from "./directory.js";
+import type { ComposedAgent } from "./host.js";
+import type { HostGuard } from "./host-guard.js";
+import { createFallback } from "./koa/fallback.js";
+import type { Limits } from "./limits.js";
 import { type Listeners, openListeners } from "./listeners.js";
+import type { HostOptions, ListenOptions } from "./options.js";
+import type { Load } from "./overload/load.js";
+import { createReadiness, type Readiness } from "./readiness.js";
 
 /** A port that listens. */
 export interface ListeningPort {
@@ -40,7 +41,7 @@ export interface ListeningPort {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export const defaultHost = "127.0.0.1";
+const defaultHost = "127.0.0.1";
 export const defaultDrainMs = 10_000;
 const defaultPort = 41241;
 /**
@@ -56,6 +57,10 @@ const lastRequestsMs = 1000;
  * breaks.
  */
 const lastRefusalsMs = 1000;
+/** Pause before the code of gRPC is loaded. */
+const loadPauseMs = 100;
+/** Longest wait for an idle moment before that. */
+const loadPatienceMs = 2_000;
 
 /** The address of a server: what it was asked for, and from when it listens what it got. */
 export interface BoundAddress {
@@ -71,7 +76,10 @@ export function bindAddress(options: Pick<ListenOptions, "port" | "host" | "grpc
   const { port = portOfEnvironment(), host = defaultHost, grpcPort, tls } = options;
   const scheme = tls === undefined ? "http" : "https";
   return {
-    ...{ host, port, grpcPort, listeners: undefined },
+    host,
+    port,
+    grpcPort,
+    listeners: undefined,
     address() {
       const { listeners } = this;
       const origin = `${scheme}://${hostInUrl(host)}:${listeners?.port ?? port}`;
@@ -80,9 +88,11 @@ export function bindAddress(options: Pick<ListenOptions, "port" | "host" | "grpc
   };
 }
 
-/** What a port serves. */
-export interface Site {
-  readonly directory: Pick<Directory, "endpoint" | "explainMissing" | "at" | "versions">;
+/** What a port serves, and what it does when the port opens and closes. */
+export interface PortHandlers {
+  readonly directory: Pick<Directory, "endpoint" | "explainMissing" | "at" | "versions" | "hasNames">;
+  /** Has the agents' own ports for gRPC. */
+  readonly registry: Pick<AgentRegistry<ComposedAgent>, "setServing" | "retire">;
   readonly bindings: readonly Binding[];
   readonly limits: Limits;
   /** Books what the peers of HTTP/2 do not take. */
@@ -91,59 +101,52 @@ export interface Site {
   readonly tls: TlsOptions | undefined;
   /** Refuses calls over gRPC by their headers. */
   readonly guard: HostGuard | undefined;
+  readonly load: Load | undefined;
   watchStore(listener: (readiness: boolean) => void): void;
-  /** Hears whether the server takes work. */
-  setServing?(serving: boolean): void;
-  /** Ends the connections of further ports after their last responses. */
-  retire?(ms: number): Promise<void>;
   /** Resolves when no call is active. */
   idle(): Promise<void>;
-  /** Whether agents may come later. */
-  readonly grows?: boolean | undefined;
-  readonly load: Load | undefined;
   /** Refuses new work. */
   refuse(): void;
   /** Ends everything that is served. */
   end(drainMs: number): Promise<void>;
 }
 
-/** Listens, and serves a site until the port is closed. */
+/** Listens, and serves until the port is closed. */
 export async function listenWith(
   options: HostOptions & ListenOptions,
   boundAddress: BoundAddress,
-  site: Site,
+  handlers: PortHandlers,
 ): Promise<ListeningPort> {
   const { drainMs = defaultDrainMs, lameDuckMs = 0, basePath = "", clock = systemClock } = options;
-  const { directory, limits, unsent, logger, guard, tls } = site;
+  const { directory, registry, limits, unsent, logger, guard, tls } = handlers;
   const readiness = createReadiness();
-  site.watchStore(readiness.setStoreReady);
-  site.load?.watch(readiness.setLoadReady);
+  handlers.watchStore(readiness.setStoreReady);
+  handlers.load?.watch(readiness.setLoadReady);
+  const { host, port: requestedPort, grpcPort: requestedGrpcPort } = boundAddress;
   const listeners = await openListeners({
-    ...{
-      host: boundAddress.host,
-      port: boundAddress.port,
-      grpcPort: boundAddress.grpcPort,
-      tls,
-      limits,
-      unsent,
-      logger,
-      reflection: options.reflection,
-    },
-    ...{ bindings: site.bindings, at: directory.at, versions: directory.versions, grows: site.grows },
+    host,
+    port: requestedPort,
+    grpcPort: requestedGrpcPort,
+    tls,
+    limits,
+    unsent,
+    logger,
+    reflection: options.reflection,
+    bindings: handlers.bindings,
+    at: directory.at,
+    versions: directory.versions,
+    grows: directory.hasNames,
     refuse: guard && ((caller: Pick<CallHead, "header">) => guard.grpc(caller)?.error),
-    http: createHttp(options, site, readiness),
-  }).catch(async (error: unknown) => {
-    await site.end(0);
-    throw error;
+    http: createHttp(options, handlers, readiness),
   });
   boundAddress.listeners = listeners;
   readiness.watch((serving) => {
     listeners.engine?.setServing(serving);
-    site.setServing?.(serving);
+    registry.setServing(serving);
   });
-  const stopLoading = loadLater([listeners.load], site.idle);
+  const stopLoading = loadWhenIdle(listeners.load, handlers.idle);
   const retire = async (ms: number): Promise<void> => {
-    await Promise.all([listeners.retire(ms), site.retire?.(ms)]);
+    await Promise.all([listeners.retire(ms), registry.retire(ms)]);
   };
   const shutDown = async (): Promise<void> => {
     stopLoading();
@@ -153,10 +156,10 @@ export async function listenWith(
       await pause(clock, lameDuckMs);
       await retire(lastRequestsMs);
     }
-    site.refuse();
+    handlers.refuse();
     void retire(0);
     // The port stays open meanwhile: new calls get `unavailable` with a retry delay, and readiness checks are answered.
-    await Promise.all([site.end(drainMs), lameDuckMs > 0 ? pause(clock, lastRefusalsMs) : undefined]);
+    await Promise.all([handlers.end(drainMs), lameDuckMs > 0 ? pause(clock, lastRefusalsMs) : undefined]);
     await listeners.drain(lastWordsMs);
   };
   let closing: Promise<void> | undefined;
@@ -166,7 +169,7 @@ export async function listenWith(
   };
   let stopHandlingSignals = noop;
   if (options.handleSignals === true) {
-    const { closeOnSignals } = await import("../end-signals.js");
+    const { closeOnSignals } = await import("./end-signals.js");
     stopHandlingSignals = closeOnSignals(close, logger);
   }
   const { port, grpcPort = port } = listeners;
@@ -174,24 +177,42 @@ export async function listenWith(
   return { url, port, grpcPort, close, [Symbol.asyncDispose]: close };
 }
 
+/**
+ * Loads code that the next calls may need, when no call is under way. Earlier calls load it themselves. Does not keep the
+ * process alive. Returns a function that stops it.
+ */
+function loadWhenIdle(load: () => Promise<void>, idle: () => Promise<void>): () => void {
+  let isStopped = false;
+  const run = async (): Promise<void> => {
+    await pause(systemClock, loadPauseMs);
+    await within(systemClock, loadPatienceMs, idle());
+    if (!isStopped) await load();
+  };
+  void run();
+  return () => {
+    isStopped = true;
+  };
+}
+
 function createHttp(
-  { app, trustProxy = false }: Pick<HostOptions & ListenOptions, "app" | "trustProxy">,
-  site: Site,
+  { app, trustProxy = false, clock }: Pick<HostOptions & ListenOptions, "app" | "trustProxy" | "clock">,
+  handlers: PortHandlers,
   readiness: Readiness,
 ): RequestListener {
   const trusts = trustedPeers(trustProxy);
-  const { directory, limits, logger } = site;
+  const { directory, limits, logger } = handlers;
+  const times = { ...limits, clock };
   const onError = (error: unknown): void => logger.error({ err: error }, "a request could not be answered");
-  const protocol = nodeListener(directory.endpoint, { times: limits, onError });
+  const protocol = nodeListener(directory.endpoint, { times, onError });
   const fallback = createFallback({
-    ...{ app, readiness, logger },
+    app,
+    readiness,
+    logger,
     ignoresForwarded: ({ headers, socket }) =>
       (headers["x-forwarded-for"] ?? headers.forwarded) !== undefined && !trusts(socket.remoteAddress ?? ""),
     explainMissing: (req, res) => {
       const target = splitTarget(req.url ?? "/");
-      return directory.explainMissing(
-        new NodeRequest(req, res, { ...target, mountPath: "", times: limits, native: req }),
-      );
+      return directory.explainMissing(new NodeRequest(req, res, { ...target, mountPath: "", times, native: req }));
     },
   });
   return (request, response) =>

@@ -1,0 +1,122 @@
+import type { TlsOptions } from "node:tls";
+import type { Service } from "../binding/service.js";
+import type { Clock } from "../protocol/async/clock.js";
+import type { CallOrigin, IdentifiedCaller, PeerCertificate, Principal } from "../protocol/context.js";
+import type { Logger } from "../protocol/logger.js";
+import { isLoopback as isLoopbackHost } from "../protocol/loopback.js";
+import type { HostOptions, ListenOptions } from "./options.js";
+
+// Who calls, the first stage of every call, decided by headers alone.
+//
+// With `auth`, the security schemes of the card check the caller; with `authenticate`, the program's function does;
+// without them every caller is `anonymous`, and the port must not be reachable from other machines unless the options
+// allow it. This file is in every start. What checks callers is in `authentication-schemes.ts`, loaded where one of the
+// options is given.
+
+/** The headers or metadata of a call, passed to `authenticate` before the body is read. */
+export interface Caller {
+  /** The binding of the call, or `"in-process"`. */
+  readonly binding: CallOrigin;
+  /**
+   * A header or metadata value; names are case-insensitive. Several of one name are joined by `, `. A call with different
+   * `Authorization` headers is refused before `authenticate` is called.
+   */
+  header(name: string): string | undefined;
+  /**
+   * The token of `Authorization: Bearer …`, unchecked. `undefined` without such a header, and for other schemes.
+   */
+  readonly bearer: string | undefined;
+  /** The address of the peer, without the port. `undefined` in process, and where a framework does not say. */
+  readonly address: string | undefined;
+  /** The certificate that the caller has shown over TLS, verified, or that a trusted proxy reports. */
+  certificate(): PeerCertificate | undefined;
+  /**
+   * A parameter of the query string. `undefined` over gRPC and in process. Throws `invalidRequest` for different values.
+   */
+  query(name: string): string | undefined;
+  /**
+   * The request as the framework gave it, with what middleware before the agent left on it: `req` of Node and Express,
+   * `request` of Fastify, the context of Koa and Hono, the `Request` of `fetch()`. `undefined` over gRPC and in process.
+   */
+  readonly request?: unknown;
+}
+
+/**
+ * Identifies the caller. `undefined` refuses the call as `unauthenticated`. An `A2AError` that it throws is the caller's
+ * error; anything else refuses the call as well, with the reason only in the log.
+ */
+export type Authenticate = (caller: Caller) => Principal | undefined | Promise<Principal | undefined>;
+
+export type AuthenticationOptions = Pick<
+  HostOptions & ListenOptions,
+  "auth" | "authenticate" | "securityDeclaration" | "trustProxy" | "tls" | "rate"
+>;
+
+/** The first stage of every call: who it is. */
+export interface Authentication {
+  readonly identify: Service["authenticate"];
+  /** Closes the connections to authorization servers. */
+  close(): Promise<void>;
+}
+
+/** Whether each call is authenticated. */
+export function isAuthenticated({ auth, authenticate }: Pick<HostOptions, "auth" | "authenticate">): boolean {
+  return auth !== undefined || authenticate !== undefined;
+}
+
+/** Throws unless the options say who may call from other machines. */
+export function assertCallersKnown(
+  options: Pick<HostOptions, "auth" | "authenticate" | "anonymous">,
+  host: string,
+  what = `host ${host}`,
+): void {
+  // Every caller who reaches the port could read all tasks, so the option must say so explicitly.
+  if (isAuthenticated(options) || options.anonymous === "shared" || isLoopback(host)) return;
+  throw new TypeError(
+    `${what} can be reached from other machines: give \`auth\` or \`authenticate\`, or set \`anonymous: "shared"\` to let all callers share all tasks`,
+  );
+}
+
+/** True for addresses that only this machine reaches. */
+export function isLoopback(host: string): boolean {
+  return isLoopbackHost(host, "listen");
+}
+
+/** The one principal of an agent without `authenticate`. */
+export const anonymous: Principal = Object.freeze({ owner: "anonymous" });
+
+const everyone: IdentifiedCaller = { principal: anonymous };
+
+/** Opens what identifies callers by the options. Without them, every caller is `anonymous`. */
+export async function openAuthentication(
+  options: AuthenticationOptions,
+  parts: { readonly clock: Clock; readonly logger: Logger },
+): Promise<Authentication> {
+  const { auth, authenticate } = options;
+  const schemes = await loadSchemes(options);
+  if (schemes !== undefined && auth !== undefined) return schemes.authenticateBySchemes(auth, options, parts);
+  if (schemes !== undefined && authenticate !== undefined)
+    return schemes.authenticateByFunction(authenticate, options, parts);
+  return { identify: () => everyone, close: async () => {} };
+}
+
+/** Loads what checks callers. `undefined` when no option says who may call. */
+export async function loadSchemes(
+  options: Pick<AuthenticationOptions, "auth" | "authenticate" | "securityDeclaration">,
+): Promise<typeof import("./authentication-schemes.js") | undefined> {
+  return isAuthenticated(options) || options.securityDeclaration !== undefined
+    ? await import("./authentication-schemes.js")
+    : undefined;
+}
+
+/**
+ * The TLS options, which ask callers for certificates where a scheme reads them. A caller may come without one: the card is
+ * public, and another alternative may do.
+ */
+export function askForCertificates({ tls, auth }: Pick<AuthenticationOptions, "tls" | "auth">): TlsOptions | undefined {
+  const schemes = Object.values(auth?.schemes ?? {}).filter(({ needsCertificate }) => needsCertificate === true);
+  if (tls === undefined || schemes.length === 0) return tls;
+  const authorities = schemes.flatMap(({ clientAuthorities = [] }) => clientAuthorities);
+  const serverAuthorities = tls.ca === undefined ? [] : [tls.ca].flat();
+  return { ...tls, ca: [...serverAuthorities, ...authorities], requestCert: true, rejectUnauthorized: false };
+}
