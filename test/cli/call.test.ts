@@ -162,7 +162,7 @@ describe.concurrent("trivium call", () => {
     ["http://127.0.0.1:1/json-rpc", /^unavailable: .*cannot reach http:\/\/127\.0\.0\.1:1\/json-rpc/m],
     ["127.0.0.1:1", /^unavailable: .*ECONNREFUSED/m],
   ])("says why it cannot reach %s", async (address, reason) => {
-    const { code, stderr } = await trivium(["call", address, "GetTask", '{"id":"x"}', "--timeout", "2000"]);
+    const { code, stderr } = await trivium(["call", address, "GetTask", '{"id":"x"}', "--timeout", "4000"]);
     expect(code).toBe(1);
     expect(stderr).toMatch(reason);
   });

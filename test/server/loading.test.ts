@@ -28,9 +28,9 @@ function loadedWith(options: Options): Loaded {
   return loaded;
 }
 
-const gate = ["auth/gate", "auth/refusal"];
+const gate = ["auth/gate"];
 const guarding = ["server/authentication-schemes"];
-const naming = ["server/multi-agent", "server/multi-agent-rules", "server/local-clients", "client/local/local-client"];
+const naming = ["server/multi-agent", "server/multi-agent-rules", "server/local-clients", "client/local-client"];
 const listing = ["server/catalogue"];
 const wrapping = ["protocol/intercept", "server/call-observer"];
 
