@@ -44,7 +44,10 @@ const row = <C extends ErrorColumns>(reason: string, jsonRpc: number, grpc: numb
   ...columns,
 });
 
-/** An agent's answer about the call itself: it stands, however often and wherever the call is made. */
+/**
+ * An agent's answer about the call itself: it stands, however often and wherever the call is made. A row names what differs
+ * from this; a column that is added gets its value here, and must be decided for every row.
+ */
 const finalAnswer = {
   fromHttp: [],
   fromGrpc: [],
@@ -83,13 +86,9 @@ export const errorTable = {
   }),
   /** The answer of an agent does not follow the protocol, or does not fit a schema. */
   invalidAgentResponse: row("INVALID_AGENT_RESPONSE", -32006, 13, 500, {
-    fromHttp: [],
-    fromGrpc: [],
-    keepsHttpStatus: false,
-    retry: "no",
+    ...finalAnswer,
     tryNextInterface: "ifBoth",
     provesAgent: false,
-    public: false,
   }),
   /** There is no extended card for this caller. */
   extendedAgentCardNotConfigured: row("EXTENDED_AGENT_CARD_NOT_CONFIGURED", -32007, 9, 400, finalAnswer),
@@ -110,70 +109,57 @@ export const errorTable = {
   }),
   /** The path has no such HTTP method. */
   methodNotAllowed: row("METHOD_NOT_ALLOWED", -32600, 12, 405, {
+    ...finalAnswer,
     fromHttp: [405],
-    fromGrpc: [],
     keepsHttpStatus: true,
-    retry: "no",
     tryNextInterface: "ifUnproven",
-    provesAgent: true,
-    public: false,
   }),
   /** Fields are missing or wrong; `violations` names each. */
   invalidParams: row("INVALID_PARAMS", -32602, 3, 400, { ...finalAnswer, fromHttp: [400], fromGrpc: [3, 11] }),
   /** A body, a message or an answer is over its limit. */
   contentTooLarge: row("CONTENT_TOO_LARGE", -32600, 8, 413, {
+    ...finalAnswer,
     fromHttp: [413],
-    fromGrpc: [],
     keepsHttpStatus: true,
-    retry: "no",
     tryNextInterface: "ifBoth",
-    provesAgent: true,
     public: true,
   }),
   // Only HTTP distinguishes this error. The protocol has one error for both.
   /** The body has a content type other than JSON. */
   unsupportedMediaType: {
     ...row("UNSUPPORTED_MEDIA_TYPE", -32005, 3, 415, {
+      ...finalAnswer,
       fromHttp: [415],
-      fromGrpc: [],
       keepsHttpStatus: true,
-      retry: "no",
       tryNextInterface: "ifUnproven",
-      provesAgent: true,
-      public: false,
     }),
     a2a: false,
   },
   /** Credentials are missing or wrong; `challenge` says which are wanted. */
   unauthenticated: row("UNAUTHENTICATED", -32000, 16, 401, {
+    ...finalAnswer,
     fromHttp: [401],
     fromGrpc: [16],
     keepsHttpStatus: true,
-    retry: "no",
-    tryNextInterface: "no",
-    provesAgent: true,
     public: true,
   }),
   /** The caller is known and may not do this. */
   permissionDenied: row("PERMISSION_DENIED", -32000, 7, 403, {
+    ...finalAnswer,
     fromHttp: [403],
     fromGrpc: [7],
     keepsHttpStatus: true,
-    retry: "no",
-    tryNextInterface: "no",
-    provesAgent: true,
     public: true,
   }),
   /** The agent or the server failed; the cause is in its log under the reference in the message. */
   internalError: row("INTERNAL", -32603, 13, 500, { ...finalAnswer, fromHttp: [500], fromGrpc: [13], public: true }),
   /** The caller has reached a limit; `retryAfterMs`, where it is set, says when to retry. */
   resourceExhausted: row("RESOURCE_EXHAUSTED", -32603, 8, 429, {
+    ...finalAnswer,
     fromHttp: [429],
     fromGrpc: [8],
     keepsHttpStatus: true,
     retry: "withDelay",
-    tryNextInterface: "no",
-    provesAgent: true,
     public: true,
   }),
   /** The server is shutting down, overloaded, without its store, or not reached. */
@@ -188,21 +174,16 @@ export const errorTable = {
   }),
   /** The body of the request arrives too slowly. */
   requestTimeout: row("REQUEST_TIMEOUT", -32600, 4, 408, {
+    ...finalAnswer,
     fromHttp: [408],
-    fromGrpc: [],
-    keepsHttpStatus: false,
     retry: "yes",
-    tryNextInterface: "no",
-    provesAgent: true,
     public: true,
   }),
   /** A time limit of the call has passed. */
   deadlineExceeded: row("DEADLINE_EXCEEDED", -32603, 4, 504, {
+    ...finalAnswer,
     fromHttp: [504],
     fromGrpc: [4],
-    keepsHttpStatus: false,
-    retry: "no",
-    tryNextInterface: "no",
     provesAgent: false,
     public: true,
   }),
