@@ -1,5 +1,5 @@
-// Takes the place of a language model, such as `openai("gpt-5.2")` of `@ai-sdk/openai`. It repeats what the user said, one
-// word at a time. Asked to count it counts until it is stopped, and asked to break it breaks.
+// Stands in for a language model, such as `openai("gpt-5.2")` of `@ai-sdk/openai`. It repeats what the user said, one
+// word at a time. Asked to count, it counts until it is stopped; asked to break, it fails.
 import { setTimeout as sleep } from "node:timers/promises";
 import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
 
@@ -49,7 +49,7 @@ const usage = {
   outputTokens: { total: 1, text: 1, reasoning: undefined },
 };
 
-/** Calls the tool `tide` first, and then says what the tool has returned. */
+/** First calls the tool `tide`, then says what the tool returned. */
 export const modelWithTools = new MockLanguageModelV4({
   async doStream({ prompt }) {
     const results = prompt.flatMap(({ role, content }) => (role === "tool" ? content : []));

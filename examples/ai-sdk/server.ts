@@ -18,7 +18,7 @@ const server = await serve({
 });
 console.log(`Pilot listens at ${server.url}`);
 
-/** The tokens of the model. An error of the model fails the task: `textStream` would end as if the answer were whole. */
+/** The model's tokens. An error of the model fails the task: `textStream` would end as if the answer were complete. */
 async function* tokens(stream: AsyncIterable<TextStreamPart<ToolSet>>): AsyncGenerator<string> {
   for await (const part of stream) {
     if (part.type === "error") throw part.error;

@@ -9,7 +9,7 @@ const server = await serve({
   card: { name: "Berths", description: "Books berths for ships", version: "1.0.0" },
   store: sqliteStore({ path: STORE }),
   handleSignals: true,
-  // Runs the turn again when its process has gone. `ask` then returns the answers that it has, without asking twice.
+  // Runs the turn again if its process dies. `ask` then returns the answers that it already has, without asking twice.
   restartable: true,
   async *agent({ text, cause, ask }) {
     yield working(cause === "restart" ? "looking at the berths again" : "looking at the berths");

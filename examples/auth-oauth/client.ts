@@ -8,7 +8,7 @@ await using client = await Client.connect(url, {
     user: {
       clientId: "harbour-office",
       clientSecret: "a secret of the harbour office",
-      // The secret goes to this origin alone, whatever the card of the agent says.
+      // The secret goes only to this origin, whatever the agent's card says.
       trustedOrigins: [issuer],
     },
   },

@@ -1,9 +1,9 @@
-// An agent that asks who is calling, and a client whose token is fetched when it is needed and renewed when it is refused.
+// An agent that authenticates its callers, and a client that fetches a token when it needs one and renews a refused one.
 import { createHash } from "node:crypto";
 import { A2AError, Client, reply, serve } from "trivium";
 
 const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex");
-// By their hashes, so that the time of a look-up says nothing about a token.
+// Keyed by hash, so that the time of a look-up reveals nothing about a token.
 const tokens = new Map([[hashOf("demo-token"), "harbour office"]]);
 
 await using server = await serve({
@@ -19,8 +19,8 @@ await using server = await serve({
   },
 });
 
-// A function gives each call what it needs; it is asked once more when the agent has refused that. Agents whose card lists
-// its security schemes need no function: `credentials: { nameOfTheScheme: "token" }`.
+// The function returns the headers of each call. It is called again if the agent refuses them. An agent whose card lists
+// security schemes needs no function: `credentials: { nameOfTheScheme: "token" }`.
 let token = "expired-token";
 await using client = await Client.connect(server.url, {
   credentials({ refused }) {

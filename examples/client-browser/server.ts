@@ -1,5 +1,5 @@
-// A page that calls an agent on another origin. The agent lets that origin in by `cors`; the page's module is bundled as any
-// bundler would, and what it rarely needs stays in files of its own.
+// A page that calls an agent on another origin. The agent allows that origin by `cors`. The page's module is bundled, with
+// code that it rarely needs in files of its own.
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";

@@ -1,5 +1,5 @@
-// Falls back from the interface that does not answer, reads each line once however often the connection breaks, and cancels a
-// task. Start `node examples/client-resume/server.ts`, then `node examples/client-resume/client.ts`.
+// Falls back from an interface that does not answer, reads each line once even if the connection breaks, and cancels a task.
+// Start `node examples/client-resume/server.ts`, then `node examples/client-resume/client.ts`.
 import { Client } from "trivium";
 
 await using client = await Client.connect(process.argv[2] ?? "http://127.0.0.1:41241", {

@@ -1,4 +1,4 @@
-// Writes reports line by line, and keeps them in SQLite: end it with `kill -9` and start it again, and it continues.
+// Writes reports line by line and keeps them in SQLite. Kill it with `kill -9` and start it again: it continues.
 import { setTimeout as sleep } from "node:timers/promises";
 import { artifact, serve } from "trivium";
 import { sqliteStore } from "trivium/sqlite";
@@ -8,10 +8,10 @@ const { STORE = ".trivium/reports.db", LINE_MS = "500", PUBLIC_URL } = process.e
 const server = await serve({
   card: { name: "Reporter", description: "Writes as many lines as you ask for", version: "1.0.0" },
   store: sqliteStore({ path: STORE }),
-  // A report has no effect on anything else, so writing it again does no harm.
+  // Writing a report has no side effects, so the turn may run again.
   restartable: true,
   bindings: ["GRPC", "JSONRPC"],
-  // As behind a firewall that lets no gRPC pass: nothing answers at this address.
+  // As behind a firewall that blocks gRPC: nothing answers at this address.
   publicGrpc: "127.0.0.1:1",
   publicUrl: PUBLIC_URL,
   async *agent({ text, signal }) {

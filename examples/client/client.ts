@@ -1,4 +1,4 @@
-// Calls the agent at a URL: sends a message, answers what it asks back, and shows what it says as it says it.
+// Calls the agent at a URL: sends a message, answers its question, and prints the answer as it arrives.
 // Start one first: `node examples/input-required/server.ts`, then `node examples/client/client.ts http://127.0.0.1:41241`.
 import { Client } from "trivium";
 

@@ -1,5 +1,5 @@
 // An agent that remembers: it answers with what was said before in the same context, over all tasks and direct replies, and
-// counts its answers in the state of the context. `model` takes the place of a language model.
+// counts its answers in the state of the context. `model` stands in for a language model.
 import { type ChatMessage, chatMessages, reply, serve } from "trivium";
 
 function model(messages: readonly ChatMessage[]): string {

@@ -64,7 +64,7 @@ function chunkOf({ section, document, opens }: NumberedSection, documents: numbe
   return `${heading}\n## ${section.title}\n\n${section.markdown}\n`;
 }
 
-/** Reads one ahead, since the last chunk of an artifact has to say that it is the last. */
+/** Reads one item ahead, since the last chunk of an artifact must be marked as the last. */
 function* markEnds<T>(items: Iterable<T>): Generator<{ item: T; isFirst: boolean; isLast: boolean }> {
   let previous: { item: T; isFirst: boolean } | undefined;
   for (const item of items) {
@@ -74,7 +74,7 @@ function* markEnds<T>(items: Iterable<T>): Generator<{ item: T; isFirst: boolean
   if (previous !== undefined) yield { ...previous, isLast: true };
 }
 
-/** What the caller can take of what there is: Markdown is plain text as well. Somebody who takes nothing of it gets all. */
+/** The forms that the caller accepts; Markdown is plain text as well. A caller that accepts neither gets both. */
 function formsFor(acceptedTypes: readonly string[]): {
   readonly report: string | undefined;
   readonly figures: boolean;

@@ -5,18 +5,18 @@ import { mediaTypeOf, supportedMediaTypes } from "./report.js";
 
 /** Something to analyse: all plain text of a message together, or one file. */
 export interface Document {
-  /** Where it lies in the request. */
+  /** Its path in the request. */
   readonly field: string;
   readonly name?: string | undefined;
   readonly mediaType: string;
   readonly content: string;
 }
 
-/** Bytes of all documents of a message: as much as is analysed in the time that other callers can wait. */
+/** Bytes of all documents of a message, so that their analysis does not keep other callers waiting. */
 export const maxBytes = 256 * 1024;
 
 /**
- * What there is to analyse in a message; blank parts are left out. Throws `contentTypeNotSupported` for a part of
+ * Returns the documents of a message without blank parts. Throws `contentTypeNotSupported` for a part of
  * another type or behind a URL, `invalidParams` for bytes that are no text, and `contentTooLarge`.
  */
 export function documentsOf(parts: readonly Part[]): readonly Document[] {
@@ -88,7 +88,7 @@ function decode(bytes: Uint8Array, field: string): string {
   }
 }
 
-/** The caller's fault: a part that is not what it says. */
+/** An error of the caller: a part that does not match its declared type. */
 export function unreadable(field: string, reason: string, cause: unknown): A2AError {
   const violations = [{ field, description: `cannot be read: ${reason}` }];
   return new A2AError("invalidParams", `${field} cannot be read: ${reason}`, { violations, cause });

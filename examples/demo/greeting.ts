@@ -2,9 +2,9 @@ import type { AgentCard, Server } from "trivium";
 
 type AgentInterface = AgentCard["supportedInterfaces"][number];
 
-/** Where the agent is, where it keeps its tasks, and a command to copy for each binding. */
+/** The agent's address, the place of its tasks, and a command to copy for each binding. */
 export function greeting({ card, url }: Server, storage: string): string {
-  // The same places answer older versions too.
+  // The same URLs serve older versions too.
   const [newest] = card.supportedInterfaces;
   const interfaces = card.supportedInterfaces.filter((each) => each.protocolVersion === newest?.protocolVersion);
   const lines = interfaces.map(({ protocolBinding, url: address }) => `  ${protocolBinding.padEnd(10)} ${address}`);

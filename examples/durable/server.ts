@@ -14,7 +14,7 @@ const report = [
 const server = await serve({
   card: { name: "Harbour report", description: "Writes the report of the day", version: "1.0.0" },
   store: sqliteStore({ path: STORE }),
-  // If a process dies, the next one on the same store runs its turns again, once its lease has expired.
+  // If a process dies, the next one on the same store runs its turns again once its lease has expired.
   restartable: true,
   limits: { instanceTtlMs: Number(LEASE_MS) },
   handleSignals: true,

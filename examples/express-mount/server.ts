@@ -1,4 +1,4 @@
-// An agent in an Express app that exists: its other routes stay what they are.
+// Mounts an agent in an existing Express app, whose other routes stay as they are.
 import express from "express";
 import { artifact, createAgent } from "trivium";
 import { expressAgent } from "trivium/express";

@@ -1,4 +1,4 @@
-// An agent in a Fastify app, as a plugin. It is closed with the app.
+// Mounts an agent in a Fastify app, as a plugin. Closing the app closes the agent.
 import fastify from "fastify";
 import { artifact, createAgent } from "trivium";
 import { fastifyAgent } from "trivium/fastify";

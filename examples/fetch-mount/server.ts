@@ -1,4 +1,4 @@
-// The same agent wherever there is a Fetch handler: Bun, Deno, Next, Hono, workers. Here Node's own server calls it.
+// An agent as a Fetch handler, for Bun, Deno, Next, Hono and workers. Here Node's own server calls it.
 import { createServer } from "node:http";
 import { Readable } from "node:stream";
 import { artifact, createAgent } from "trivium";

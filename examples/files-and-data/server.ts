@@ -1,5 +1,5 @@
-// Takes a table as a CSV file and an order as data, and gives figures as data and a column as a file. A wrong order gets an
-// error that programs can read.
+// Takes a table as a CSV file and an order as data, and returns figures as data and a column as a file. A wrong order gets
+// an error that programs can read.
 import { A2AError, artifact, data, failed, file, serve, text, working } from "trivium";
 import { z } from "zod";
 
@@ -20,7 +20,7 @@ const server = await serve({
     const [header = [], ...rows] = parse(new TextDecoder().decode(table.bytes()));
     const at = header.indexOf(column);
     if (at < 0) {
-      // Before the first event: the caller gets it in place of a task.
+      // Before the first event, the caller gets the error instead of a task.
       throw new A2AError("invalidParams", `the table has no column "${column}"`, {
         reason: "NO_SUCH_COLUMN",
         domain: "soundings.example",
@@ -31,7 +31,7 @@ const server = await serve({
     const depths = rows.map((row) => Number(row[at]));
     const row = depths.findIndex(Number.isNaN);
     if (row >= 0) {
-      // Later, the task fails. Data in its status is for programs.
+      // Later, the task fails. Programs read the data in its status.
       yield failed([text(`row ${row + 1} has no depth`), data({ reason: "NOT_A_NUMBER", row: row + 1 })]);
       return;
     }

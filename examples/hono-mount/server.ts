@@ -1,4 +1,4 @@
-// An agent in a Hono app. Here Node serves the app; on Bun, Deno and workers it is the same.
+// Mounts an agent in a Hono app. Here Node serves the app; Bun, Deno and workers do it the same way.
 import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 import { artifact, createAgent } from "trivium";

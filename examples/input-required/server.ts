@@ -1,4 +1,4 @@
-// Two ways to ask back: stay and wait for the answer (`ask`), or return and be started anew with the task (`turn.task`).
+// Two ways to ask the caller: wait for the answer (`ask`), or return and run again with the task (`turn.task`).
 import { artifact, inputRequired, serve } from "trivium";
 
 const server = await serve({

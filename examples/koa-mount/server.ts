@@ -1,4 +1,4 @@
-// An agent inside a Koa app that exists: its other routes stay what they are.
+// Mounts an agent in an existing Koa app, whose other routes stay as they are.
 import Koa from "koa";
 import mount from "koa-mount";
 import { artifact, createAgent } from "trivium";

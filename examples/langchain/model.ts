@@ -1,7 +1,7 @@
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 
-// Takes the place of a chat model, such as `new ChatOpenAI({ model: "gpt-5.2" })`. It says how many messages it was given, and
-// asked to wait it talks until it is stopped.
+// Stands in for a chat model, such as `new ChatOpenAI({ model: "gpt-5.2" })`. It says how many messages it was given; asked
+// to wait, it talks until it is stopped.
 class Counter extends FakeListChatModel {
   override async *_streamResponseChunks(...args: Parameters<FakeListChatModel["_streamResponseChunks"]>) {
     const [messages] = args;

@@ -2,7 +2,7 @@
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { Annotation, END, interrupt, MemorySaver, START, StateGraph } from "@langchain/langgraph";
 
-// Takes the place of a chat model, such as `ChatOpenAI`.
+// Stands in for a chat model, such as `ChatOpenAI`.
 const model = new FakeListChatModel({
   responses: ["We arrive at noon.", "We would like to arrive at noon, if you please."],
 });

@@ -21,7 +21,7 @@ console.log(`Clerk listens at ${server.url}`);
 
 type Config = Parameters<typeof graph.getState>[0];
 
-/** What the interrupted graph asks; `undefined` when it does not wait. */
+/** The question of the interrupted graph; `undefined` if it does not wait. */
 async function questionOf(config: Config): Promise<string | undefined> {
   const { tasks } = await graph.getState(config);
   return tasks.flatMap(({ interrupts }) => interrupts)[0]?.value;

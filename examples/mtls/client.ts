@@ -1,4 +1,4 @@
-// Services of a mesh that know each other by their certificates. The travel agent passes nothing but its own certificate.
+// Services in a mesh identify each other by certificates. The travel agent needs nothing but its own certificate.
 // npm install trivium @peculiar/x509 reflect-metadata
 import { A2AError, artifact, Client, serve } from "trivium";
 import { mutualTls } from "trivium/auth";

@@ -1,5 +1,5 @@
-// Takes the place of a model of OpenAI, such as `model: "gpt-5.2"`. It repeats what the user said, one word at a time. Asked
-// to count it counts until it is stopped, and asked to break it breaks.
+// Stands in for an OpenAI model, such as `model: "gpt-5.2"`. It repeats what the user said, one word at a time. Asked to
+// count, it counts until it is stopped; asked to break, it fails.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Model, ModelRequest } from "@openai/agents";
 

@@ -1,4 +1,4 @@
-// Starts a task and leaves: the webhook hears of the rest.
+// Starts a task and leaves; the webhook gets the rest.
 import { Client } from "trivium";
 
 const [agent = "http://127.0.0.1:41241", url = "http://127.0.0.1:4000/hook"] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-// An agent that may call webhooks on this machine. Tasks, webhooks and what they still have to hear are in the store.
+// An agent that may call webhooks on this machine. The store has the tasks, the webhooks and what is still to be sent.
 import { setTimeout as sleep } from "node:timers/promises";
 import { artifact, serve, working } from "trivium";
 import { sqliteStore } from "trivium/sqlite";

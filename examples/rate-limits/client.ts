@@ -3,7 +3,7 @@ import { A2AError, Client } from "trivium";
 
 const [url = "http://127.0.0.1:41241", key = "key-of-ann"] = process.argv.slice(2);
 
-// The client waits by itself when it may call again within a minute.
+// The client waits by itself if it may call again within a minute.
 await using client = await Client.connect(url, { credentials: { key } });
 try {
   for (;;) console.log((await client.send("bread and butter")).text);

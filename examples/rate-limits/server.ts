@@ -4,7 +4,7 @@ import { artifact, serve } from "trivium";
 import { apiKey } from "trivium/auth";
 
 const hashOf = (key: string): string => createHash("sha256").update(key).digest("hex");
-// By their hashes, so that the time of a look-up says nothing about a key.
+// Keyed by hash, so that the time of a look-up reveals nothing about a key.
 const owners = new Map([
   [hashOf("key-of-ann"), "ann"],
   [hashOf("key-of-ben"), "ben"],
@@ -19,7 +19,7 @@ const server = await serve({
   },
   async *agent({ text, charge }) {
     const words = text.split(" ");
-    // A model reports what an answer has cost.
+    // A model reports what an answer cost.
     const { left } = await charge({ tokens: 20 * words.length });
     yield artifact(`${words.toReversed().join(" ")} (${left} tokens left)`);
   },

@@ -1,4 +1,4 @@
-// A model's token stream is one artifact: `streamArtifact` makes it of any async iterable of strings.
+// Streams a model's tokens as one artifact: `streamArtifact` takes any async iterable of strings.
 import { setTimeout as sleep } from "node:timers/promises";
 import { serve, streamArtifact, working } from "trivium";
 

@@ -4,7 +4,7 @@ import { trace } from "@opentelemetry/api";
 import { Client } from "trivium";
 import { sdk } from "./tracing.ts";
 
-// Patient enough for a server that is killed and started again by hand.
+// Retries long enough for a server that you kill and restart by hand.
 const limits = { streamBreaksMax: 30 };
 const client = await Client.connect(process.argv[2] ?? "http://127.0.0.1:41241", { limits });
 await trace.getTracer("client").startActiveSpan("read the report", async (span) => {
@@ -13,5 +13,5 @@ await trace.getTracer("client").startActiveSpan("read the report", async (span) 
   span.end();
 });
 await client.close();
-// Exports the last spans. Without a collector the report has been read all the same.
+// Exports the last spans. Without a collector nothing is lost but the trace.
 await sdk.shutdown().catch((error: Error) => console.error(`spans were not exported: ${error.message}`));

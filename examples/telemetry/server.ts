@@ -1,5 +1,5 @@
 // Writes a report line by line, each below a span of its own, and keeps its tasks in SQLite. Kill it with `kill -9` in the middle
-// and start it again: the rest of the report is a part of the same trace.
+// and start it again: the rest of the report belongs to the same trace.
 import "./tracing.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { trace } from "@opentelemetry/api";
@@ -18,10 +18,10 @@ const server = await serve({
   handleSignals: true,
   async *agent({ task, signal }) {
     yield working();
-    // The lines that are stored, by this process or the one before.
+    // The lines stored so far, by this process or the one before.
     const written = textOf(task?.artifacts[0]).split("\n").filter(Boolean).length;
     for (const line of lines.slice(written)) {
-      // Runs in the span of the turn. A call of a model would have its span here.
+      // Runs in the span of the turn. A model call would have its span here.
       await tracer.startActiveSpan("write a line", async (span) => {
         await sleep(Number(LINE_MS), undefined, { signal }).finally(() => span.end());
       });

@@ -1,4 +1,4 @@
-// The agent that is asked. It streams its answer, and asks back when it does not know where.
+// The agent that is asked. It streams its answer, and asks for the place if it does not know it.
 import { setTimeout as sleep } from "node:timers/promises";
 import { A2AError, artifact, inputRequired, serve } from "trivium";
 
