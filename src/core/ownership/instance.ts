@@ -17,7 +17,7 @@ import { takeOver, tasksAtOnce } from "./take-over.js";
 import { wakeDue } from "./wake.js";
 
 // Ownership: at most one process writes a task. A process has one lease for all its tasks, a row that the heartbeat
-// renews (`lease.ts`). With each heartbeat every handler sweeps: it takes over tasks whose holders are gone, looks
+// renews (`core/lease.ts`). With each heartbeat every handler sweeps: it takes over tasks whose holders are gone, looks
 // after those that it lost itself, wakes parked tasks that are due (`wake.ts`), frees abandoned sends, and ends tasks
 // that have waited for too long.
 //

@@ -11,14 +11,14 @@ import { awaitsAuthorization, claimRestart, claimTurn, continueTask, endNow, sta
 
 // What becomes of a task whose holder is gone; the first row that fits decides:
 //
-// | the task                                                       | becomes                                                |
-// |----------------------------------------------------------------|--------------------------------------------------------|
-// | was created too late: its send had been refused                | FAILED                                                 |
-// | waits, and its agent is not `restartable` or has said more     | left without a process, until its caller answers       |
-// | belongs to an agent that is not `restartable`                  | FAILED                                                 |
-// | has a cancel in its inbox                                      | CANCELED (one that is left, too)                       |
-// | was tried more than `maxRestarts` times                        | FAILED                                                 |
-// | any other                                                      | its turn runs again, under the next epoch              |
+// | the task                                                          | becomes                                         |
+// |-------------------------------------------------------------------|-------------------------------------------------|
+// | was created too late: its send had been refused                   | FAILED                                          |
+// | waits, and its agent is not `restartable` or the turn has emitted | left without a process until its caller answers |
+// | belongs to an agent that is not `restartable`                     | FAILED                                          |
+// | has a cancel in its inbox                                         | CANCELED; so is one that would be left          |
+// | was tried more than `maxRestarts` times                           | FAILED                                          |
+// | any other                                                         | its turn runs again, under the next epoch       |
 //
 // A waiting turn that runs again gets the next message as the answer to its question, and if it waits for an
 // authorization, the next wake. A turn that was released at a shutdown does not count as tried.
