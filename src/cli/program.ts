@@ -2,7 +2,7 @@ import { Command, Help, type Option } from "commander";
 import { packageVersion } from "./package-version.js";
 
 // The command `trivium`. A command is a file in this folder and a row below; the code of a command is loaded only when
-// it is named. Its page is `docs/reference/command-line.md`, which a test compares with `--help`.
+// it is named. A test asks for each of its options in `docs/reference/command-line.md`.
 
 /** A command in the list of commands. */
 interface CommandRow {

@@ -24,10 +24,10 @@ export * from "./ports/signals.js";
 // the guards of the core, the proxy of SQLite's thread, the plain calls of a SQL store and the simulator's faulty store
 // are made.
 //
-// A new call of the store needs its method and its row in a part, `store/memory/task-store.ts`, a file of
-// `store/sql/queries/` and a case of the contract in `testing/contract/`, which every store runs. If it takes or
-// answers messages, which a database has as bytes, it also needs its row form in `store/sql/rows.ts` and its
-// translation in `store/sql/task-store.ts`. The compiler asks for each of these.
+// A new call of the store needs its method and its row in a part, and the compiler then asks for it in
+// `store/memory/task-store.ts` and in a file of `store/sql/queries/`. If it takes or answers messages, which a database
+// has as bytes, it also needs its row form in `store/sql/rows.ts` and its translation in `store/sql/task-store.ts`.
+// Nothing asks for its cases in `testing/contract/`, which every store runs.
 //
 // A new store implements `Store`, or over a database in SQL the `SqlDialect` and the `HotPath` of
 // `store/sql/dialect.ts`, and runs the contract.
