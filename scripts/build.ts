@@ -5,12 +5,20 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { type InputOptions, type PreRenderedChunk, rolldown } from "rolldown";
 
-// Makes `dist`: the types that the entry points need, as the compiler writes them, and the code in few files, since reading
-// hundreds of them was most of a start. `--out DIR` makes it elsewhere.
+// Makes `dist`: the types that the entry points need, as the compiler writes them, and the code in few files, since
+// reading hundreds of them was most of a start. `--out DIR` makes it elsewhere.
 //
-// An entry point, and what is loaded later with `import()`, keeps the path of its source. What they share is in `chunks/`:
-// modules that are loaded by the same of the starts below are one file, so none of them reads code that it does not run.
-// `packages/` has the used parts of a few packages in the same way, without source maps, and the licenses of them.
+// An entry point, and what is loaded later with `import()`, keeps the path of its source. What they share is in
+// `chunks/`: modules that are loaded by the same of the starts below are one file, so none of them reads code that it
+// does not run, and every name is one object in all entry points. Source maps contain the sources. `packages/` has the
+// used parts of a few packages in the same way, without source maps, and the licenses of them. All other packages stay
+// dependencies: they are not ES modules, or instrumentation patches them (gRPC), or they are small.
+//
+// A module without side effects is left out when nothing of it is used, so code that has to run is in a function that
+// is called. A module that looks for a file beside itself (`new URL("./…", import.meta.url)`) gets a file at its own
+// path. But programs are bundled again, so no code may need a file at run time: `src/store/sqlite/worker-code.ts` has
+// the thread of SQLite as text, and `src/protocol/load-package.ts` loads CommonJS packages.
+// `test/package/bundles.test.ts` runs bundles.
 
 /** What is loaded by itself, and often. */
 const starts = {
@@ -38,7 +46,8 @@ const later = [
 
 /**
  * Packages of which few modules are used and many would be loaded: protobuf-es makes the descriptors of Google's files when it
- * is imported, and Kysely has hundreds of modules. Connect reads the descriptors of protobuf-es, so the two share a copy.
+ * is imported, which was a third of a start, and the modules of Kysely were half of what SQLite added. Connect reads the
+ * descriptors of protobuf-es, so the two share a copy.
  */
 const bundledPackages = /^(?:@bufbuild\/protobuf|@connectrpc\/[^/]+|kysely)(?:\/|$)/;
 /** What a module of a package says about its license, where the package has no file for it. */

@@ -3,8 +3,9 @@ import type { DescField, DescFile, DescMessage, DescMethod } from "@bufbuild/pro
 import { createEcmaScriptPlugin, runNodeJs } from "@bufbuild/protoplugin";
 
 // A plugin of `buf generate`: writes beside a service's `_pb.ts` what its files declare as plain data, `_outline.ts`.
-// `src/protocol/outline.ts` makes descriptors of it without the binary form of descriptors, which is most of what a page
-// would have to load otherwise.
+// `src/protocol/codec/outline/outline.ts` makes descriptors of it without the binary form of descriptors, which is most of
+// what a page would have to load otherwise. One import of a `_pb` schema, or of `toBinary`, `fromJson` or `equals` of
+// protobuf-es, costs the browser's client up to 12 kB.
 
 const httpOption = 72_295_728;
 const behaviorOption = 1052;

@@ -22,8 +22,31 @@ import { assertOneCredential } from "./one-credential.js";
 import { requestIdOf, requestIdParameter } from "./request-id.js";
 import type { AdmittedCall, CallHead, LimitedCall, Service } from "./service.js";
 
-// The call pipeline. Its order is the same for every binding: authenticate → version → extensions → admit → decode →
-// invoke → encode → mask. A binding supplies the head, decodes and encodes; the other steps are here.
+// The pipeline of a call. Its order is the same for every binding:
+//
+//   authenticate → version → extensions → admit → body → decode → authorize → rate limits → operation → encode
+//
+// A binding supplies the head, decodes and encodes; the other steps are here. Everything that headers can decide is
+// decided before the body is read. (JSON-RPC reads the version first, since it decides the form of every error.)
+//
+// Bytes are booked at the place of the call in the server (`AdmittedCall`): each piece of the body until it is decoded,
+// and a reply or an event over `smallReplyBytes` from before it is encoded until the socket has taken it. Decoding or
+// encoding more than that is large work, which waits for its turn.
+//
+// A deadline of the caller ends the wait in the pipeline, and not the turn. The turn ends too, and passes the rest of
+// the time on to the agents that it calls, with the option `deadlines: "abort"` and when another turn of this server
+// made the call (`TurnStart.late`).
+//
+// Every thrown value becomes an `A2AError`; an unknown one is logged with a reference and masked (`publicError`).
+//
+// Proxies decide by the HTTP status whether to repeat a call; nginx and HAProxy do so over gRPC too. So 503 guarantees
+// that a call may be repeated: its work has not begun (`CallProgress`), or its operation is idempotent. The core notes
+// the begin when a turn starts and before a message may reach its task (`core/turn-start.ts`), a gateway when a call
+// fails that it may have sent to its agent. After that `unavailable` is 502. Over gRPC a refusal that may be repeated
+// has HTTP status 503 beside its gRPC status, any other error has 200. A stream reset with REFUSED_STREAM would give
+// the same guarantee, but only Envoy repeats such calls, and a reset carries neither a reason nor a delay.
+//
+// Invariant: a call takes its places and its deadline once, and `end` frees all of them, whatever has failed.
 
 /** The part of a version adapter that every call has. */
 export type CallAdapter = Pick<JsonRpcAdapter, "version" | "serve">;

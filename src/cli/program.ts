@@ -1,7 +1,8 @@
 import { Command, Help, type Option } from "commander";
 import { packageVersion } from "./package-version.js";
 
-// The command `trivium`: a file for each of its commands.
+// The command `trivium`. A command is a file in this folder and a row below; the code of a command is loaded only when
+// it is named. A test asks for each of its options in `docs/reference/command-line.md`.
 
 /** A command in the list of commands. */
 interface CommandRow {

@@ -39,6 +39,11 @@ import { type Allowance, lateAnswer, pollPause, startAllowance } from "./timing.
 
 // The client finds an agent by its card, calls it over one of its interfaces, retries what is safe to retry, and
 // resumes broken streams.
+//
+//   call → interceptors → ResumingStream (streams) → withRetries → AgentAccess → InterfacePool → InterfaceClient → transport
+//
+// `card/discovery.ts` finds the card, and `compose.ts` makes an `InterfaceClient` for each interface with a known
+// transport. Each layer asks `failures.ts` what a failure leads to.
 
 type Methods = (typeof A2AService)["method"];
 

@@ -2,7 +2,12 @@ import { MissingOperationError } from "../binding/transport.js";
 import { A2AError, ConnectionError, errorTable } from "../protocol/errors.js";
 import { CredentialsError, NoInterfaceError } from "./connection.js";
 
-// What a failed call means for the next step: another interface, a retry, or an answer for the caller.
+// What a failed call means for the next step: another interface (`shouldTryNextInterface`), a retry (`isRetryable`), or
+// an error for the caller. Nothing else decides that. `retrying.ts` decides only how long and how often,
+// `interface-pool.ts` which interface comes next. What an error code means is a column of `errorTable`.
+//
+// All of it depends on one fact: had the request left? `ConnectionError.written` says so. `binding/fetch/node-fetch.ts`
+// knows it exactly, because it sees undici take the request; the gRPC client connects before it calls.
 
 /** Facts about a failed call. */
 export interface CallCircumstances {

@@ -19,6 +19,9 @@ import { TurnSlots } from "./turn-slots.js";
 import { noteBegun, type TurnClients, type TurnStart, type TurnTarget } from "./turn-start.js";
 import { partOf } from "./watch.js";
 
+// An agent that is replaced keeps the state of its handler: live tasks, claims, inboxes, streams. Each release of the
+// agent has a runtime over it. A turn stays with the runtime that it began with; everything else goes to the latest.
+
 /** What may change when an agent is replaced. */
 export interface RuntimeOptions {
   readonly agent: Agent;
@@ -59,10 +62,7 @@ type ReleaseMember =
   | "reads"
   | "startTurn";
 
-/**
- * What a handler keeps when its agent is replaced: everything about its tasks in this process. Each release of the
- * agent has a runtime over it, and a turn stays with the runtime that it began with.
- */
+/** What a handler keeps when its agent is replaced: everything about its tasks in this process. */
 export class HandlerState {
   readonly #process: CoreProcess;
   readonly #shared: Omit<Runtime, ReleaseMember>;

@@ -20,8 +20,17 @@ export * from "./ports/rates.js";
 export * from "./ports/sends.js";
 export * from "./ports/signals.js";
 
-// Everything the core needs from outside. The ports of stores have contract suites in src/testing/contract, which every
-// store runs.
+// Everything the core needs from outside. Each part in `ports/` has an interface and a table of its calls, from which
+// the guards of the core, the proxy of SQLite's thread, the plain calls of a SQL store and the simulator's faulty store
+// are made.
+//
+// A new call of the store needs its method and its row in a part, and the compiler then asks for it in
+// `store/memory/task-store.ts` and in a file of `store/sql/queries/`. If it takes or answers messages, which a database
+// has as bytes, it also needs its row form in `store/sql/rows.ts` and its translation in `store/sql/task-store.ts`.
+// Nothing asks for its cases in `testing/contract/`, which every store runs.
+//
+// A new store implements `Store`, or over a database in SQL the `SqlDialect` and the `HotPath` of
+// `store/sql/dialect.ts`, and runs the contract.
 
 /**
  * The store of tasks. Every method may reject when the store is unreachable; the caller then does not know whether a

@@ -15,7 +15,8 @@ import type { Runtime } from "./runtime.js";
 import { shuttingDown } from "./turn-slots.js";
 
 // The core runs agents: it keeps their tasks as logs in a store, and serves the eleven operations to every binding and
-// version.
+// version. This file is the handler of one agent, from its creation to its shutdown; `operations.ts` are its
+// operations, which check capability and scope. `process.ts` is what the handlers of a process share.
 
 /** One release of an agent: its code and its settings. */
 interface ReleaseOptions extends RuntimeOptions, OperationOptions {}

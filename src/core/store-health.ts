@@ -5,6 +5,8 @@ import type { CoreLimits } from "./limits.js";
 import type { CallKind, Clock } from "./ports.js";
 import { inStoreTime, isAnswer, NoAnswer, StoreUnavailable, Unanswered } from "./store-failure.js";
 
+// Whether the store takes writes: the one place that knows, since every call of the store is watched.
+//
 // A failed call alone may be about one task or one connection. It causes a probe, a small write. If that fails too, or
 // takes longer than `storeWaitMs`, the store is away. Probes then continue until one succeeds. A call that fails for want
 // of room, or because the database file was moved, needs no probe to confirm it.
@@ -28,6 +30,10 @@ import { inStoreTime, isAnswer, NoAnswer, StoreUnavailable, Unanswered } from ".
 //   ready gets no calls. So the outage ends `mendedMs` after the last such call.
 //
 // In all other cases it ends with the state `ready`.
+//
+// A probe renews the lease of the process; a full store is probed with a record that needs room. Sends, readiness and
+// the log ask this object. On SQLite each renewal also checks that the files are still in place
+// (`store/sqlite/file-watch.ts`).
 
 /** Pause between two probes. Refused callers get it as the time to wait. */
 const probeMs = 1000;

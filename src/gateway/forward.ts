@@ -2,6 +2,10 @@ import type { Service } from "../binding/service.js";
 import type { Principal } from "../protocol/context.js";
 import { isHttpToken } from "../protocol/http-token.js";
 
+// The headers of a caller that the option `forward` passes on to the agent. Any header can be forwarded except those in
+// `ownHeaders`, which belong to the call of the gateway itself. Headers between the agents of one server are chosen in
+// `server/local-clients.ts`; those that pages of other origins may send and read are in `binding/http/cors.ts`.
+
 // Headers that describe the call itself. The gateway's own calls set their own.
 const ownHeaders: ReadonlySet<string> = new Set([
   "a2a-extensions",

@@ -32,6 +32,11 @@ import { BookedAnswer } from "./booked-answer.js";
 import { isOutage, isUnsent, publicFailure } from "./failures.js";
 import type { Upstream } from "./upstream.js";
 
+// The handler of a gateway: every operation of the table becomes a call of the agent behind it. A call passes the
+// pipeline of a server first, and then that of a client. In between, this file checks what only the agent's tasks can
+// tell (the skills of earlier messages), books what the agent answers (`booked-answer.ts`), and turns failures of the
+// gateway's own call into errors for its caller (`failures.ts`). A gateway stores no tasks.
+
 /** What the gateway's calls depend on. */
 export interface PassingCalls {
   readonly upstream: Pick<Upstream, "client" | "doubt">;

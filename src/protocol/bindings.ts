@@ -1,3 +1,17 @@
+// The table of bindings. The ends of each row are in `server/bindings.ts` and `client/bindings.ts`, apart so that a
+// browser loads no server. Endpoints, listeners, transports, the card, telemetry and the command line loop over the
+// table.
+//
+// A new binding over HTTP that carries one of the existing wire forms (`AdapterKind`) is a folder in `binding/` and
+// three rows: here, and one for each end, which the compiler asks for. It gets a row in `test/support/wires.ts`, and
+// every end-to-end case runs over it. Further:
+//
+// - A wire form of its own is a new `AdapterKind`, with the interface of its adapter in `version/codec.ts`, an adapter
+//   in each version, and its name in `version/versions.ts`.
+// - Streams of server-sent events need its name in `cli/doctor/streaming.ts`. A client over `fetch` whose transport
+//   does not send the time limit needs its name in `client/node-client.ts`.
+// - A binding with connections of its own is an `engine`; a port has room for one, and today that is gRPC.
+
 /** Members of a `Version` with its adapters. Bindings may share one. */
 export type AdapterKind = "jsonRpc" | "httpJson" | "grpc";
 

@@ -1,5 +1,10 @@
 import { suggestion } from "./nearest.js";
 
+// Errors: the table of codes, the one class that carries them, and how peers are read. A new code is a row of
+// `errorTable`: the bindings, the client, the gateway and telemetry read the columns, so the compiler asks for each. A
+// version that calls it by another number has that in its own table (`version/v0.1/errors.ts`,
+// `version/v0.3/errors.ts`).
+
 /** What a program does about an error, by its code alone. */
 interface ErrorColumns {
   /** The specification's own words, which callers look for at the beginning of a message. See `errorForPeer`. */

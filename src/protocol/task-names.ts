@@ -5,7 +5,18 @@ import type { Message, StreamResponse, Task, TaskStatus } from "./model.js";
 // Callers of some versions choose the names of their tasks. A name stands for one task of its owner, whose id is made here.
 // Such a version's adapter replaces names by ids in requests, and ids by names in answers; webhooks get names too. All
 // others pass a name on: `ServerContext.taskName` from a call to the first write of its task (`NewTask.name`), or to its
-// push configuration. ARCHITECTURE.md says why a name is a column of its task's row and has no table of its own.
+// push configuration.
+//
+// A name is a column of its task's row, with a unique index over the named tasks of each owner. It has no table of its own:
+//
+// - A task and its name must be stored together or not at all. On PostgreSQL one statement creates the tasks of many callers
+//   and leaves out each one whose id or name exists. The parts of a statement do not see each other's rows, so with two tables
+//   it could take back neither a task whose name is refused nor a name whose task is, and an error would fail every write
+//   of the flush.
+// - Two releases could not share the table: the one before writes and checks the column alone, so two tasks could get one
+//   name, unless both are written until that release is gone.
+// - The adapter does not make the first write: the core does, in the turn. So the name passes from the call through the turn
+//   to that write wherever it is stored.
 //
 // Objects shown to such a caller are shared with others, so they are copied, but only along the path to the name.
 

@@ -87,7 +87,7 @@ function chunkOf(record: LogRecord, artifactId: string): TaskArtifactUpdateEvent
   return value.artifact?.artifactId === artifactId ? value : undefined;
 }
 
-// Copies what `joinedWith` modifies; the rest is shared with the log.
+// Copies what `append` modifies; the rest is shared with the log.
 function copyOf(chunk: TaskArtifactUpdateEvent): TaskArtifactUpdateEvent {
   const { artifact } = chunk;
   const copy = { ...chunk, append: false };

@@ -11,6 +11,18 @@ import { type Plan, planArtifacts, planEvents } from "./plan.js";
 import { type DeliveryDeps, WebhookSender } from "./webhook-sender.js";
 
 // Webhooks: events of tasks are sent to the URLs that callers configured, in order and at least once.
+//
+//   log ──▶ plan.ts ──▶ WebhookDelivery ──▶ CallScheduler ──▶ WebhookSender ──▶ webhook
+//           is it due   a position          when to call      attempts
+//                           └──▶ LazyCursor ──▶ store
+//
+// There is one delivery for each configuration of an unfinished task, in the process that holds the configuration. It
+// waits for a hint or the poll, reads the log behind its position, and sends what is due, one event at a time. It keeps
+// no event while it waits: what it has read is dropped and read again in its turn. When its process has gone, another
+// one adopts the configuration (`adoption.ts`) and goes on at the stored cursor.
+//
+// Invariant: the cursor never passes an event that was neither delivered nor given up. Where the log no longer has an event,
+// the task is sent instead.
 
 /** The deliveries of a process: one for each configuration of an unfinished task. */
 export interface WebhookDeliveries {

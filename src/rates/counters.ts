@@ -1,5 +1,9 @@
 import type { WindowLimit } from "./limits.js";
 
+// What counts the use of limits. `local-counters.ts` counts in the memory of the process. `shared-counters.ts` counts
+// for all processes on a store that has `rates` (PostgreSQL). `layered-counters.ts` joins the counts of a server and of
+// one of its agents. `server/rate-limiter.ts` picks.
+
 /** A use of a limit by one caller. */
 export interface Claim {
   readonly limit: WindowLimit;

@@ -3,7 +3,10 @@ import type { Claim, Counters } from "./counters.js";
 const isOfServer = ({ limit }: Claim): boolean => limit.ofServer;
 const isOwn = ({ limit }: Claim): boolean => !limit.ofServer;
 
-/** Counts the limits of the server across all agents, and those of one agent separately. */
+/**
+ * Counts the limits of the server across all agents, and those of one agent separately. A call that the agent's limits
+ * refuse is taken back from the server's.
+ */
 export function layeredCounters(server: Counters, own: Counters): Counters {
   return {
     async take(claims) {

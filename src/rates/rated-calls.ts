@@ -18,6 +18,13 @@ import {
 } from "./limits.js";
 
 // Rate limits of calls, new tasks, bytes, turns, streams and tokens, per address, tenant, owner, operation and skill.
+//
+// A call is counted as soon as it is known what counts: for its address before authentication (`arrive`), for its
+// operation, skill and bytes once the request is decoded (`admit`). In between, a known caller whose bytes are used up
+// is refused before more are read (`checkCaller`). What only the operation knows goes with the context of the call
+// (`CallQuota`): new tasks are counted in `core/send/send.ts`, before the record of an idempotent send; turns take
+// their slots in `core/turn-slots.ts`; tokens are charged by the turn. Failed attempts to authenticate are in
+// `failed-attempts.ts`.
 
 export interface RatedCallsOptions {
   readonly table: LimitTable;

@@ -7,8 +7,11 @@ import type { Claim, ClaimOutcome, Counters, LimitBalance } from "./counters.js"
 import { shiftOf } from "./rate.js";
 
 // Counts for processes that share a store. Each process draws blocks from the store's windows and takes from its blocks
-// without asking. Invariant: the store has counted everything that a block holds, so that what all processes take from
-// blocks never exceeds a limit. A block ends with its window, by the store's clock.
+// without asking. One statement at a time draws for all callers. A call waits for the store for half a second; then the
+// counts of the process decide, which it keeps all the time.
+//
+// Invariant: the store has counted everything that a block holds, so that what all processes take from blocks never
+// exceeds a limit. A block ends with its window, by the store's clock.
 
 /** The part of a caller's window that this process may use. */
 interface Block {

@@ -9,6 +9,16 @@ import type { AdmissionLimits } from "./limits.js";
 import { UnsentRoom } from "./unsent-room.js";
 import { createWorkQueue, type WorkQueue } from "./work-queue.js";
 
+// Admission: which calls the server takes in, after authentication and before their bodies are read.
+//
+// A server that shuts down takes no new call, except those of its own running turns. A stream takes a place of its
+// caller, of the agent and of the process. A call books its bytes in the ledger (`byte-ledger.ts`) and runs large work
+// in turns (`work-queue.ts`). Rate limits are elsewhere (`rates/rated-calls.ts`), and so is what refuses turns in an
+// overload (`core/turn-slots.ts`). `publicError` decides what a caller sees of an error.
+//
+// Active calls are counted here for a shutdown, since `tryShutdown` of grpc-js does not wait for calls on injected
+// connections.
+
 /** What all calls of a process share: bytes in memory, open streams, the processor for large work. */
 export interface ProcessAdmission {
   readonly requests: ByteLedger;

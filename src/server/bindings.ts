@@ -15,6 +15,8 @@ import type { Version } from "../version/codec.js";
 import type { Limits } from "./limits.js";
 
 // The server sides of all bindings, one row for each row of the table in `protocol/bindings.ts`.
+//
+// A browser's client loads none of this: the client sides are in `client/bindings.ts`.
 
 /** What a binding serves. */
 export interface BindingSetting {
@@ -66,9 +68,10 @@ interface ServerBinding {
   readonly isServedUnlisted?: boolean;
   routes?(setting: BindingSetting): Routes;
   /**
-   * The protocol that its connections are upgraded to, lower-case: `"websocket"`. Its endpoint takes over the socket of
-   * the native request, and replies when that has closed; an earlier reply refuses the upgrade. Needs a port of
-   * `serve`.
+   * The protocol that its connections are upgraded to, lower-case: `"websocket"`. The request is routed like any other, so
+   * its endpoint authenticates the caller first. Then it takes over the socket of the native request, keeps its own time
+   * limits, and replies when the socket has closed; an earlier reply refuses the upgrade. When the server closes, such
+   * connections end two seconds after the last call at the latest. Needs a port of `serve`.
    */
   readonly upgrade?: string;
   /** Needs a port of `serve`. `undefined` when no version has the binding. */

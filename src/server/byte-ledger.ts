@@ -1,6 +1,17 @@
 import { A2AError } from "../protocol/errors.js";
 import { exceedsShare } from "../protocol/fair-share.js";
 
+// The bytes of calls in memory (`inFlightMaxBytes`), and who books them:
+//
+// - the body of a request, piece by piece as it arrives, until it is decoded (`binding/server-call.ts`)
+// - a large reply or event, from before it is encoded until its peer has taken it (`binding/http/reply-writer.ts`,
+//   `binding/grpc/call.ts`)
+// - the answer of an agent behind a gateway, as it arrives (`gateway/booked-answer.ts`)
+// - small replies that peers of HTTP/2 do not take (`binding/listen/unsent.ts`); where they find no room, calls of that
+//   network are refused for a moment (`unsent-room.ts`)
+//
+// Invariant: what is booked is released, in whatever pieces it comes and however the call ends.
+
 /**
  * Counts the bytes of requests and replies in memory, for the process and for each caller. A caller may hold half of what the others
  * leave: one alone gets half of the limit, two get a third each, and there is always room for the next.

@@ -16,6 +16,10 @@ import { resolveLogger } from "./log/stderr-logger.js";
 import type { AgentOptions, HostOptions } from "./options.js";
 import { createLoad, type Load } from "./overload/load.js";
 
+// A server has one process, however many agents it serves: the store, admission, telemetry, and the loaded versions.
+// `core/process.ts` is its part of the core: one instance with its lease and heartbeat, one poll, the slots of turns
+// and the memory of their tasks. Each agent has its own handler, card, service and limits over it.
+
 /** What a server has once, however many agents it serves. */
 export interface HostProcess {
   readonly admission: ProcessAdmission;

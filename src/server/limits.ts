@@ -15,6 +15,14 @@ import { defaultValidationLimits, type ValidationLimits } from "../protocol/vali
 import { defaultPushLimits, type PushLimits } from "../push/limits.js";
 import { defaultOverloadLimits, type OverloadLimits } from "./overload/limits.js";
 
+// Every limit of a server, joined from the rooms that apply them: connections (`binding/listen/connection.ts`),
+// requests (`binding/service.ts`), tasks and turns (`core/limits.ts`), webhooks (`push/limits.ts`), content
+// (`protocol/validation-limits.ts`), overload (`overload/limits.ts`), and bytes and streams of the process (here). A
+// new limit is a member of one of these interfaces, with its docstring, and of the defaults beside it. Here it gets a
+// rule if it is not just a number (`limitRules`; a duration needs only a name that ends with `Ms`), a row of
+// `limitPairs` if it may contradict another, and its name in `processLimits` if an agent cannot have it for itself.
+// Limits that no option changes are `FixedLimits`.
+
 /** Admission limits, shared by all calls of the process. */
 export interface AdmissionLimits extends BindingLimits {
   /**

@@ -15,6 +15,14 @@ import { toKey, toPath } from "./directory.js";
 import type { SharedParts } from "./multi-agent.js";
 import { hasOwnAuth, type ServedAgentOptions } from "./multi-agent-options.js";
 
+// Clients of the server's agents that need no wire: `turn.client(path)` for a turn, `server.client(path)` for the
+// program. They call through the in-process transport, and so pass the pipeline of every call.
+//
+// A call of a turn carries its caller's principal, unless the options name another, and its chain: the path of agents
+// so far, which `agentCallDepth` bounds, and the requirements that hold for the caller. Of the headers that the turn
+// was called with, `forwardHeaders` passes on the request id and the place in the trace, and nothing else: credentials
+// never.
+
 /** Who calls an agent of the server without a wire. */
 export interface LocalClientOptions {
   /**

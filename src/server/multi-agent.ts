@@ -37,8 +37,9 @@ import type { PlannedAgents } from "./serve.js";
 
 // Agents with names on one port: what they share, and how each gets its options from its own and those beside `agents`.
 //
-// An HTTP call finds its agent by host or path. A gRPC call without a host of its own begins at the front, a service that
-// authenticates and admits it for all agents that share `auth`, until its request names the agent. An agent with an
+// An HTTP call finds its agent by host or path. A gRPC call without a host of its own begins at the front, a service
+// that authenticates and admits it for all agents that share `auth`. Once its request is read, the call moves to the
+// agent that it names (`ServerCall.moveTo`), whose limits, extensions and versions then hold. An agent with an
 // authentication of its own is a realm of its own: its callers count apart, and no name leads there.
 
 /** A server of several agents. */

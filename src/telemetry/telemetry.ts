@@ -11,7 +11,18 @@ import type {
 import { loadOpenTelemetry } from "./api.js";
 import type { ExceptionDetail, TelemetryOptions } from "./options.js";
 
-// Telemetry by OpenTelemetry: spans, metrics and ids in log records for what `protocol/telemetry` reports.
+// Telemetry by OpenTelemetry: spans, metrics and ids in log records for what `protocol/telemetry/follow.ts` reports.
+// Loaded only if an SDK was started, or for `telemetry.metrics`.
+//
+// Calls of a server report through the observer of `ServerCall`, which also writes the access log. Turns report through
+// `TurnRun`, which runs the agent in the context of its span. Calls of a client report through an interceptor
+// (`client-calls.ts`). The place of a send in its trace is stored with its message, that of a wake with the start of
+// its turn: so a turn hangs below what caused it, in every attempt and in every process, and is linked to what caused
+// the turn before.
+//
+// A call that is not sampled must cost little: at most 1.12 × the bare calls of the SDK that it cannot do without
+// (`docs/explanation/performance.md`). So attributes of metrics are made once for each outcome, a span gets most of its
+// own when it is recorded, and a server's durations wait in a queue (`meters.ts`).
 
 // No types of `@opentelemetry/api` here: the options of a server lead here, and programs compile without that package.
 

@@ -9,7 +9,10 @@ import type { TaskNames } from "../protocol/task-names.js";
 export type { HttpRoute } from "../protocol/http-rules.js";
 
 // The contract of a version: a model codec (its objects ⇄ the 1.0 messages), an adapter for each of its bindings, and a
-// stream adapter. A binding takes adapters and loops over them; it never names a version.
+// stream adapter. A binding takes adapters and loops over them; it never names a version. `versions.ts` is the table of
+// versions, `detect.ts` alone decides which adapter takes a call: by the declared version, else by method, route or
+// service. Where callers of a version expect another behavior and not just another format, its adapter wraps the
+// operations: `serve` wraps the handler, `call` the transport.
 
 /** JSON forms of one operation. Requests are read strictly, replies leniently. */
 export interface OperationCodec {

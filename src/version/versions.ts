@@ -3,6 +3,7 @@ import type { Version } from "./codec.js";
 import type { VersionOptions } from "./options.js";
 
 // Versions of the protocol. Each is a room that translates between its own objects and the model, which is that of 1.0.
+// The code of a version is loaded when a caller speaks it. A new version is a folder and a row here.
 
 /** A version of the protocol, `Major.Minor`. */
 export type VersionName = "1.0" | "0.3" | "0.2" | "0.1";

@@ -19,6 +19,9 @@ import type { TokenServer, TokenUse } from "./token-use.js";
 // the server (`discover`), takes a stored token, refreshes one, or asks for one by a grant. Calls at the same time share that
 // work (`shareWork`). A refusal that names missing scopes asks for a wider token, and falls back to the one before if none
 // is granted.
+//
+// There are three grants: client credentials, device code, authorization code. The browser, the loopback port and the file
+// of tokens for a user at a terminal belong to the command line (`cli/login`).
 
 /** Scopes beyond those of the card that refusals may add: an agent could name others with each. */
 const widenMax = 64;

@@ -7,7 +7,11 @@ import type { Logger } from "../../protocol/logger.js";
 import type { AgentCardSchema } from "../../protocol/model.js";
 import { freezeJson } from "../freeze.js";
 
-// A security scheme of a server has two parts: a declaration for the card, and a check of calls.
+// A security scheme of a server has two parts: a declaration for the card, and a check of calls. A new scheme is a
+// function in a file of this folder that returns an `AuthScheme`, exported by `index.ts`. How a client gives a secret
+// to a scheme of a card is decided in `auth/scheme-part.ts`. Only a kind of scheme that the card of 1.0 does not have
+// yet needs more, its other forms: `version/v1.0/sdk-forms.ts`, `version/v0.3/security.ts` and
+// `version/v0.1/authentication.ts`.
 
 /** A scheme as the card has it: the 1.0 form; older versions get their own (spec 4.5). */
 export type SchemeDeclaration = NonNullable<

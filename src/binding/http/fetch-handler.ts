@@ -42,6 +42,8 @@ interface CallPlace extends MountedPath {
   readonly isGuessed?: boolean;
 }
 
+// Only what is below `basePath` is taken. A path is not searched for the agent's own routes: a guard of a proxy by path would
+// let `/x/json-rpc` pass.
 function findCallPlace(path: string, more: readonly unknown[], basePath: string | undefined): CallPlace | undefined {
   const hono = honoCall(more);
   const place = placeOf(path, hono?.original ?? path, basePath);

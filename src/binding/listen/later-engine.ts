@@ -8,7 +8,8 @@ export interface LaterEngine extends Http2Engine {
 }
 
 /**
- * An engine that is created by its first connection, or by `load`: gRPC would add 35 ms to a start (Node 24.21).
+ * An engine that is created by its first connection, or by `load`, which `server/port.ts` calls in a moment without calls
+ * after the port is open: gRPC would add 35 ms to a start (Node 24.21).
  * Connections wait until it is loaded. If loading fails, they are closed, and the next connection tries again.
  * Connections that wait while the port retires are accepted, and end after their first request.
  */

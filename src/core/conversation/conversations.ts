@@ -7,6 +7,10 @@ import type { StoreHealth } from "../store-health.js";
 import { messageEntry } from "./entries.js";
 import { type ConversationDeps, ConversationLog, type ConversationOptions } from "./log.js";
 
+// What an agent remembers of its contexts. The entries of a task travel with its writes
+// (`core/task/conversation-tracker.ts`). A direct reply has no task: it is recorded after it is sent, at most once, so
+// that its call does not wait for the store.
+
 /** An agent's memory of its contexts: the log of conversations, and the replies that no task records. */
 export interface Conversations {
   readonly log: ConversationLog;

@@ -16,8 +16,16 @@ import { endNow, isGone, isOrphan } from "./claim-turn.js";
 import { takeOver, tasksAtOnce } from "./take-over.js";
 import { wakeDue } from "./wake.js";
 
-// Ownership: at most one process writes a task. Processes claim tasks, renew a lease, take over the tasks of dead ones,
-// wake parked tasks and end those that waited too long.
+// Ownership: at most one process writes a task. A process has one lease for all its tasks, a row that the heartbeat
+// renews (`core/lease.ts`). With each heartbeat every handler sweeps: it takes over tasks whose holders are gone, looks
+// after those that it lost itself, wakes parked tasks that are due (`wake.ts`), frees abandoned sends, and ends tasks
+// that have waited for too long.
+//
+// When a lease expires, its holder is not known to be dead: all processes may be late alike. So another process first
+// renews its own lease, and takes nothing over until everybody has had time to (`Lease.trustsExpiry`). Then it decides
+// for each task (`take-over.ts`), and claims it by a write that raises its epoch. From then on every write of the old
+// holder is refused. A holder that was only late notices by itself: after a late renewal it compares the heads of its
+// tasks (`checkHeld`), and after two expiries without one it gives all of them up (`giveUpHeld`).
 
 /** Page size of a sweep for orphans. */
 const orphanPage = 100;

@@ -9,6 +9,20 @@ import { causeOfLastTurn, hasSpoken, isReleased, readOrigin } from "../turn/orig
 import type { TurnStart } from "../turn-start.js";
 import { awaitsAuthorization, claimRestart, claimTurn, continueTask, endNow, startWoken } from "./claim-turn.js";
 
+// What becomes of a task whose holder is gone; the first row that fits decides:
+//
+// | the task                                                          | becomes                                         |
+// |-------------------------------------------------------------------|-------------------------------------------------|
+// | was created too late: its send had been refused                   | FAILED                                          |
+// | waits, and its agent is not `restartable` or the turn has emitted | left without a process until its caller answers |
+// | belongs to an agent that is not `restartable`                     | FAILED                                          |
+// | has a cancel in its inbox                                         | CANCELED; so is one that would be left          |
+// | was tried more than `maxRestarts` times                           | FAILED                                          |
+// | any other                                                         | its turn runs again, under the next epoch       |
+//
+// A waiting turn that runs again gets the next message as the answer to its question, and if it waits for an
+// authorization, the next wake. A turn that was released at a shutdown does not count as tried.
+
 /** How often a turn is re-run. */
 const maxRestarts = 3;
 /** Tasks that a sweep takes over or wakes at a time: callers need connections to the database too. */

@@ -3,6 +3,9 @@ import type { Artifact, Message } from "../../protocol/model.js";
 import type { PortCalls } from "./calls.js";
 
 // Contexts: what was said in them over all tasks, and their small state.
+//
+// A context is a row with the number of its last entry, and an entry is a row under that number, so that a page is one
+// walk of an index.
 
 /** One entry of a conversation: a message of the caller, a message of the agent, or an artifact. */
 export interface ConversationRecord {

@@ -21,6 +21,9 @@ import type { OutcomeReceiver } from "../turn-start.js";
 // without an answer may still arrive, the entry stays in `runtime.sending` and repeats wait.
 //
 // Invariant: an outcome is stored before it is answered, and one process at a time runs the agent for a record.
+//
+// The record has scope, message id, digest and the ids that a new task will have, so a late process fails at the
+// uniqueness of `create`. `send.ts` makes and finds it.
 
 /** An idempotent send that this process handles. Keeps the record of the send current. */
 export class IdempotencyClaim {

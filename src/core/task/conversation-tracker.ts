@@ -7,6 +7,8 @@ import type { ConversationRecord, LogRecord } from "../ports.js";
 // Derives the entries of a conversation from a task's log: the caller's messages, the messages with which the agent
 // stops, and each artifact once. An artifact is complete when the turn stops, or when the next message is taken after
 // its last chunk. Messages of a working agent report progress and get no entry.
+//
+// A process that takes a turn over finds in the log which artifacts have no entry yet (`core/ownership/claim-turn.ts`).
 
 /** Artifacts that changed and have no entry yet, and whether their last chunk was written. `undefined`: none so far. */
 export type OpenArtifacts = Map<string, boolean> | undefined;

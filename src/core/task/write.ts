@@ -8,11 +8,18 @@ import type { LiveTask, LiveTaskDeps } from "./live-task.js";
 
 // One write of a live task, until it is certain whether the store has it.
 //
-// The store answers a write with a result or with an error, or it fails: then the write may have taken effect or may still
-// do so. Before it is tried again the log is read. If the records behind the fence are those of this write, it is stored;
-// else the same write is made again, and the fence keeps it from being stored twice.
+// The store answers a write with a result or with an error, or it fails: then the write may have taken effect or may
+// still do so. Before it is tried again the log is read. If the records behind the fence are those of this write, it is
+// stored; else the same write is made again, and the fence keeps it from being stored twice.
 //
-// The first write of a turn has a caller who waits for it. After `storeWaitMs` the call fails, unless the write may be late.
+// The first write of a turn has a caller who waits for it. After `storeWaitMs` the call fails, unless the write may be
+// late.
+//
+// What a refused send has left behind is decided by one write: whichever creates the task or raises its epoch first. A
+// claim, and the creation by an idempotent send, go on and start or keep their turn when they arrive
+// (`core/ownership/claim-turn.ts`, `core/send/idempotency-claim.ts`); until then the record of the send stays with this
+// process and repeats wait. Without the extension nobody could attach to the task, so the heartbeat ends one that was
+// created late (`loseTask`, `core/ownership/instance.ts`).
 
 /** One write of a live task: the first, which creates it, or an append under the fence. */
 export interface Write {

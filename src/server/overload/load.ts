@@ -11,6 +11,11 @@ import { type Memories, processMemories } from "./memory.js";
 // when many bytes have come.
 // An idle server measures nothing. A garbage collection or one long computation makes one bad measurement, and `measures.ts`
 // needs five in a row, or rounds of the event loop that last as long together. Only memory at its limit refuses at once.
+//
+// This file only measures. `core/turn-slots.ts` refuses what would start a turn, first of owners with more than their
+// share of the running turns; `server/byte-ledger.ts` refuses large requests. What one owner may hold before there is an
+// overload is bounded by `core/running-memory.ts` (tasks that run) and `core/read-gate.ts` (reads of the store); their
+// defaults are parts of the heap (`protocol/heap-size.ts`).
 
 /** Pause between two measurements. */
 const pauseMs = 250;

@@ -2,6 +2,11 @@ import type { Generated } from "kysely";
 
 // The tables in Kysely's types. Numbers are 64-bit integers in the database and plain numbers here: keys and times stay
 // far below 2^53. Table names have a prefix, so that they can share a database.
+//
+// A task is its head, a snapshot, and one log row for each write. Lists walk an index of heads. A head has a summary of
+// its task, up to 1 KiB, written with each status: so ListTasks without artifacts and history reads neither snapshots
+// nor logs. Counters by state and period give totals (`periods.ts`), in shards so that processes do not wait for each
+// other.
 
 /** One row per task: its head. Large values are in other tables, so that updating a head is cheap. */
 export interface TasksTable {

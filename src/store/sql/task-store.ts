@@ -48,8 +48,13 @@ import type {
   StoredTaskRow,
 } from "./rows.js";
 
-// The stores over a database, of tasks and of push configurations. Messages become bytes here, and rows become messages; the
-// rest is the database's (`Backend`). Every call waits until the database is open.
+// The stores over a database, of tasks and of push configurations, for both databases. Messages become bytes here, and
+// rows become messages; the rest is the database's (`Backend` in `rows.ts`). Every call waits until the database is
+// open.
+//
+// `kysely-backend.ts` is the backend of both. A `SqlDialect` and a `HotPath` (creates and appends) hold what differs.
+// SQLite runs in a worker thread, and all writes of a moment are one transaction. On PostgreSQL they are one statement,
+// in which a stale writer fails alone.
 
 /** Options of a store over a database. */
 export interface SqlStoreOptions {
