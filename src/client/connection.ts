@@ -48,7 +48,19 @@ export class CredentialsError extends CallError {
   }
 }
 
-/** No interface of the card could serve a call; `code` is `unavailable`. */
+/**
+ * No interface of the card could serve a call; `code` is `unavailable`.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await client.send("hello");
+ * } catch (error) {
+ *   if (!(error instanceof NoInterfaceError)) throw error;
+ *   for (const { binding, url, reason } of error.skipped) console.error(binding, url, reason);
+ * }
+ * ```
+ */
 export class NoInterfaceError extends ConnectionError {
   /** Every interface of the card, and why it was not used. */
   readonly skipped: readonly UnusedInterface[];

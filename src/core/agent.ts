@@ -20,6 +20,18 @@ export type AbortKind = "Canceled" | "DeadlineExceeded" | "Draining" | "Ownershi
 /**
  * `signal.reason` of a turn, and what a pending `emit`, `receive` or `ask` rejects with. Its `name` is `AbortError`, as
  * that of every abort, so that code between the agent and its signal does not retry.
+ *
+ * @example
+ * ```ts
+ * const agent: Agent = async function* ({ text, signal, logger }) {
+ *   try {
+ *     yield artifact(await model.complete(text, { signal }));
+ *   } catch (error) {
+ *     if (error instanceof TurnAborted) logger.info({ kind: error.kind }, "stopped early");
+ *     throw error;
+ *   }
+ * };
+ * ```
  */
 export class TurnAborted extends DOMException {
   /** Why the turn was aborted. */

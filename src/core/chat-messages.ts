@@ -20,6 +20,14 @@ const checkOptions = namesOf<Pick<ConversationPage, "last">>("chatMessages()", {
  * turn answers as the last one. The agent's messages and artifacts are those of the `assistant`. It takes the text
  * alone, and leaves out what has none: read `turn.conversation` for data and files. `last` is how many entries of the
  * conversation it reads, from 1 to 1,000; default: 50. Rejects as `turn.conversation` does.
+ *
+ * @example
+ * ```ts
+ * const agent: Agent = async function* (turn) {
+ *   const messages = await chatMessages(turn, { last: 20 });
+ *   yield* streamArtifact(model.stream(messages, { signal: turn.signal }));
+ * };
+ * ```
  */
 export async function chatMessages(
   turn: Pick<Turn, "conversation" | "text">,

@@ -16,6 +16,18 @@ export interface FromExecutorOptions {
  * `execute`; what it publishes becomes the events of the turn. When the turn is aborted, by a cancel, a deadline or a
  * shutdown, `cancelTask` is called. An error of the SDK becomes an `A2AError` of the same code. One executor serves all
  * turns. Throws a `TypeError` for anything but an executor.
+ *
+ * @example
+ * ```ts
+ * const server = await serve({ card, agent: fromExecutor(new WeatherExecutor()) });
+ * console.log(`listening at ${server.url}`);
+ * ```
+ *
+ * @example
+ * ```ts
+ * const server = await serve({ card, agent: fromExecutor(new OldWeatherExecutor(), { sdk: "0.3" }) });
+ * console.log(`listening at ${server.url}`);
+ * ```
  */
 export function fromExecutor(executor: AgentExecutor, options?: { readonly sdk?: "1" | undefined }): Agent;
 export function fromExecutor(executor: AgentExecutorV03, options: { readonly sdk: "0.3" }): Agent;

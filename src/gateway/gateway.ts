@@ -6,6 +6,16 @@ import type { Gateway } from "./serve-gateway.js";
 /**
  * Serves a remote agent over every binding, in every supported protocol version, whichever of them the agent itself has.
  * Rejects when the agent does not answer, and in the cases where `serve` does.
+ *
+ * @example
+ * ```ts
+ * const server = await gateway({
+ *   upstream: "https://agent.example",
+ *   forward: ["authorization"],
+ *   anonymous: "shared",
+ * });
+ * console.log(`${server.card.name} is served at ${server.url}`);
+ * ```
  */
 export async function gateway(options: GatewayOptions): Promise<Gateway> {
   // Most programs that serve an agent run it themselves.

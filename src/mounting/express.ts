@@ -12,6 +12,13 @@ export type { AgentSource } from "./source.js";
 /**
  * Mounts an agent in Express: `app.use("/agents/weather", expressAgent(createAgent(…)))`. Body parsers may come before or
  * after it. Requests that are not the agent's are passed to `next`; an agent that cannot be created is given to it as an error.
+ *
+ * @example
+ * ```ts
+ * const app = express();
+ * app.use("/agents/weather", expressAgent(createAgent({ card, agent })));
+ * app.listen(8080);
+ * ```
  */
 export function expressAgent(agent: AgentSource, options: MountOptions = {}): NodeListener {
   assertOptions("expressAgent()", options, mountRule);

@@ -45,6 +45,13 @@ export interface FastifyAnswer {
  * A Fastify plugin: `app.register(fastifyAgent(createAgent(…)), { prefix: "/agents/weather" })`. The agent reads bodies
  * itself, whatever parsers the app has, and replies on the socket: hooks up to `preHandler` run before it, `onSend`
  * does not. It is closed when the app closes.
+ *
+ * @example
+ * ```ts
+ * const app = fastify();
+ * await app.register(fastifyAgent(createAgent({ card, agent })), { prefix: "/agents/weather" });
+ * await app.listen({ port: 8080 });
+ * ```
  */
 export function fastifyAgent(agent: AgentSource): (scope: FastifyScope) => Promise<void> {
   const loadAgent = agentOf("fastifyAgent()", agent);

@@ -20,6 +20,12 @@ export interface HonoCall {
  * A Hono handler: `app.all("/agents/weather/*", honoAgent(createAgent(…)))`. The path is that of the route, also in an
  * app below another one. Default of `basePath`: the route without its `/*`. Default of `remoteAddress`: the peer's
  * address in Node, Deno and Bun.
+ *
+ * @example
+ * ```ts
+ * const app = new Hono();
+ * app.all("/agents/weather/*", honoAgent(createAgent({ card, agent })));
+ * ```
  */
 export function honoAgent(
   agent: AgentSource,

@@ -24,6 +24,12 @@ export type NextMethod = "GET" | "POST" | "DELETE" | "HEAD" | "OPTIONS";
  * `export const { GET, POST, DELETE, HEAD, OPTIONS } = nextRoute(() => createAgent(…))`. Give a function: `next build`
  * loads the file, and should open no store. Default of `basePath`: the path of the route; an app with a `basePath` in its
  * configuration has to say it, since Next does not: `{ basePath: "/shop/agents/weather" }`.
+ *
+ * @example
+ * ```ts
+ * // app/agents/weather/[[...path]]/route.ts
+ * export const { GET, POST, DELETE, HEAD, OPTIONS } = nextRoute(() => createAgent({ card, agent }));
+ * ```
  */
 export function nextRoute(
   agent: AgentSource,

@@ -247,6 +247,24 @@ export interface ErrorOptions {
  * `errorTable`. Its message is public and is sent to the peer, and so are `reason`, `domain` and `metadata`. Its
  * `cause` is never sent. The constructor throws a `TypeError` for a code that is not in `errorTable`, and for unknown
  * options.
+ *
+ * @example
+ * ```ts
+ * const agent: Agent = async ({ text }) => {
+ *   if (text === "") throw new A2AError("invalidParams", "send the name of a city");
+ *   return reply(`It rains in ${text}.`);
+ * };
+ * ```
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await client.send("What is the weather in Oslo?");
+ * } catch (error) {
+ *   if (!(error instanceof A2AError)) throw error;
+ *   console.error(error.code, error.message, error.retryAfterMs);
+ * }
+ * ```
  */
 export class A2AError extends Error {
   /** Identifies the error. */
@@ -390,6 +408,16 @@ interface ConnectionErrorOptions extends ErrorOptions {
  * A call without an answer, reported by the client side of a binding instead of the agent. `written` is false if no
  * byte of the request was sent (the name is unknown, or the connection was refused, timed out or was not trusted), so
  * the agent cannot have acted on it.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await client.send("Pay the invoice");
+ * } catch (error) {
+ *   if (!(error instanceof ConnectionError)) throw error;
+ *   console.error(error.written ? "the agent may have paid" : "nothing was sent");
+ * }
+ * ```
  */
 export class ConnectionError extends CallError {
   /** Whether any byte of the request was sent. */

@@ -47,6 +47,11 @@ const stateNames: Readonly<Record<TaskState, StateName>> = {
 /**
  * Names a state: `stateName(task.status?.state)`. A missing state, and a number that this version of the protocol does
  * not define, is `"unspecified"`.
+ *
+ * @example
+ * ```ts
+ * console.log(stateName(task.status?.state)); // "completed"
+ * ```
  */
 export function stateName(state: TaskState | undefined): StateName {
   return (state === undefined ? undefined : stateNames[state]) ?? "unspecified";

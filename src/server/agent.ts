@@ -61,6 +61,14 @@ export interface MountedAgent extends InProcessAgent, HostedAgent, Handlers {
 /**
  * Creates an agent to mount in an existing server. gRPC needs `serve`; the card lists JSON-RPC and HTTP+JSON. Throws a
  * `CardError` for a card that contradicts itself.
+ *
+ * @example
+ * ```ts
+ * const mounted = await createAgent({ card, agent, basePath: "/agents/weather" });
+ * const server = createServer(mounted.nodeListener());
+ * server.listen(8080);
+ * server.on("close", () => mounted.close());
+ * ```
  */
 export async function createAgent(options: AgentOptions): Promise<MountedAgent> {
   const agentOptions = renameOptions("createAgent()", options);

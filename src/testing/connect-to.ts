@@ -41,6 +41,15 @@ const card = { name: "Under test", description: "Does what the test says", versi
  * Returns a client of an agent without a port: `await using client = await connectTo(agent)`. It has every feature of a
  * client over a port. Closing it also closes an agent passed as a function. Any other agent keeps running and keeps its
  * own options. Rejects with a `TypeError` for wrong options.
+ *
+ * @example
+ * ```ts
+ * it("shouts", async () => {
+ *   await using client = await connectTo(agent);
+ *   const answer = await client.send("hello");
+ *   assert.equal(answer.text, "HELLO");
+ * });
+ * ```
  */
 export async function connectTo(agent: Agent | InProcessAgent, options: ConnectToOptions = {}): Promise<Client> {
   const presentOptions = renameOptions("connectTo()", options);

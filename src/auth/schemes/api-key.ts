@@ -38,6 +38,16 @@ const maxLength = 4096;
 /**
  * An API key (spec 4.5.2). Compare keys by their hash, so that the time of a comparison says nothing about them. Throws
  * a `TypeError` for options that are not right.
+ *
+ * @example
+ * ```ts
+ * const key = apiKey({
+ *   in: "header",
+ *   name: "x-api-key",
+ *   verify: (key) => owners.get(createHash("sha256").update(key).digest("hex")),
+ * });
+ * const server = await serve({ card, agent, auth: { schemes: { key } } });
+ * ```
  */
 export function apiKey(options: ApiKeyOptions): AuthScheme {
   assertOptions("apiKey", options, rule);

@@ -23,7 +23,17 @@ const members: MembersOf<BasicOptions> = {
 };
 const rule = object(members);
 
-/** HTTP basic authentication (RFC 7617). Throws a `TypeError` for options that are not right. */
+/**
+ * HTTP basic authentication (RFC 7617). Throws a `TypeError` for options that are not right.
+ *
+ * @example
+ * ```ts
+ * const password = basic({
+ *   verify: async (username, password) => ((await checkPassword(username, password)) ? username : undefined),
+ * });
+ * const server = await serve({ card, agent, auth: { schemes: { password } } });
+ * ```
+ */
 export function basic(options: BasicOptions): AuthScheme {
   assertOptions("basic", options, rule);
   const { verify, realm = "agent", description = "" } = options;

@@ -68,6 +68,12 @@ const bearerRule = object(bearerMembers);
  * JSON Web Tokens in `Authorization: Bearer …` (RFC 7519, RFC 6750). Signature, issuer, audience and lifetime are
  * checked. Keys are read every 10 minutes, and when a token names one that is not known. While they cannot be read,
  * those of before serve for 24 hours. Throws a `TypeError` for options that are not right.
+ *
+ * @example
+ * ```ts
+ * const jwt = bearerJwt({ issuer: "https://login.example", audience: "weather" });
+ * const server = await serve({ card, agent, auth: { schemes: { jwt } } });
+ * ```
  */
 export function bearerJwt(bearerOptions: BearerJwtOptions): AuthScheme {
   assertOptions("bearerJwt", bearerOptions, bearerRule);

@@ -27,6 +27,12 @@ const rule = object(members);
 /**
  * Client certificates (spec 4.5.6). `serve` asks for one over TLS; behind a proxy in `trustProxy` the header
  * `x-forwarded-client-cert` reports it. Throws a `TypeError` for options that are not right.
+ *
+ * @example
+ * ```ts
+ * const certificate = mutualTls({ ca: readFileSync("clients-ca.pem", "utf8") });
+ * const server = await serve({ card, agent, tls, auth: { schemes: { certificate } } });
+ * ```
  */
 export function mutualTls(options: MutualTlsOptions = {}): AuthScheme {
   assertOptions("mutualTls", options, rule);

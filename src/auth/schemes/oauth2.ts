@@ -127,6 +127,15 @@ const rule = object(members);
 /**
  * Tokens of an OAuth 2.0 authorization server, in `Authorization: Bearer …` (spec 4.5.4). Give `jwt` or
  * `introspection`. Throws a `TypeError` for options that are not right, such as a URL that is not https.
+ *
+ * @example
+ * ```ts
+ * const oauth = oauth2({
+ *   flows: { clientCredentials: { tokenUrl: "https://login.example/token", scopes: { ask: "Ask the agent" } } },
+ *   jwt: { issuer: "https://login.example", audience: "weather" },
+ * });
+ * const server = await serve({ card, agent, auth: { schemes: { oauth }, require: [{ oauth: ["ask"] }] } });
+ * ```
  */
 export function oauth2(options: OAuth2Options): AuthScheme {
   assertOptions("oauth2", options, rule);

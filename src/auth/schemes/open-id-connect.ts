@@ -30,6 +30,15 @@ const rule = object(members);
 /**
  * Tokens of an OpenID Connect provider, in `Authorization: Bearer …` (spec 4.5.5). Its metadata names the keys; it is read
  * when the first token is checked. Throws a `TypeError` for options that are not right.
+ *
+ * @example
+ * ```ts
+ * const oidc = openIdConnect({
+ *   discoveryUrl: "https://login.example/.well-known/openid-configuration",
+ *   audience: "weather",
+ * });
+ * const server = await serve({ card, agent, auth: { schemes: { oidc } } });
+ * ```
  */
 export function openIdConnect(providerOptions: OpenIdConnectOptions): AuthScheme {
   assertOptions("openIdConnect", providerOptions, rule);

@@ -93,7 +93,22 @@ export interface AuthScheme {
   open(environment: SchemeEnvironment): SchemeCheck;
 }
 
-/** An invalid credential. The message goes to its sender: it says why, and repeats nothing of the credential. */
+/**
+ * An invalid credential. The message goes to its sender: it says why, and repeats nothing of the credential.
+ *
+ * @example
+ * ```ts
+ * const ticket = apiKey({
+ *   in: "header",
+ *   name: "x-ticket",
+ *   verify(key) {
+ *     const { owner, expires } = readTicket(key);
+ *     if (expires < Date.now()) throw new CredentialError("the ticket has expired");
+ *     return owner;
+ *   },
+ * });
+ * ```
+ */
 export class CredentialError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

@@ -10,6 +10,14 @@ import type { TextDeltas } from "./text-deltas.js";
 /**
  * An answer as it comes. `for await` over the stream gives its events, over `text` its text; `answer` is what they add
  * up to. The call is made at the first use. A stream has one reader, of events or of text. Leaving the loop closes it.
+ *
+ * @example
+ * ```ts
+ * const stream = client.stream("Write a report about tides");
+ * for await (const piece of stream.text) process.stdout.write(piece);
+ * const { state, files } = await stream.answer;
+ * console.log(state, files.length);
+ * ```
  */
 export class AnswerStream implements AsyncIterable<AnswerEvent> {
   readonly #open: () => AsyncIterable<StreamItem>;

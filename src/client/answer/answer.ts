@@ -27,7 +27,19 @@ const code = "invalidAgentResponse";
 /** Between the texts of several artifacts. */
 export const blankLine = "\n\n";
 
-/** The answer of an agent: a task, or a message without one (spec 3.1.1). Each member is computed when it is read. */
+/**
+ * The answer of an agent: a task, or a message without one (spec 3.1.1). Each member is computed when it is read.
+ *
+ * @example
+ * ```ts
+ * const answer = await client.send("Book a berth");
+ * if (answer.state === "input-required") {
+ *   console.log(answer.text); // the agent's question
+ *   const next = await client.send("MV Alba", { continue: answer });
+ *   console.log(next.ok, next.data());
+ * }
+ * ```
+ */
 export class Answer {
   private readonly content: Message | Task;
 
@@ -131,6 +143,12 @@ export class Answer {
 /**
  * Makes an `Answer` of what an operation gave: a task, a message, or the reply of `sendMessage`. Throws
  * `invalidAgentResponse` for a reply with neither, and a `TypeError` for anything else.
+ *
+ * @example
+ * ```ts
+ * const answer = answerOf(await client.getTask({ id: "0197-berth" }));
+ * console.log(answer.state, answer.text);
+ * ```
  */
 export function answerOf(content: Message | Task | SendMessageResponse): Answer {
   if (isTask(content) || isMessage(content)) return new Answer(content);

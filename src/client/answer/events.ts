@@ -242,6 +242,12 @@ class ArtifactEvent extends AnyEvent<TaskArtifactUpdateEvent> {
 /**
  * Makes an event of what a webhook gets: `eventOf(fromJson("StreamResponse", JSON.parse(body)))`. `undefined` for an
  * event of a kind that this version of the protocol does not have.
+ *
+ * @example
+ * ```ts
+ * const event = eventOf(fromJson("StreamResponse", JSON.parse(body)));
+ * if (event?.type === "status") console.log(event.taskId, event.state);
+ * ```
  */
 export function eventOf(response: StreamResponse): AnswerEvent | undefined {
   return eventOfItem({ response });

@@ -16,7 +16,15 @@ export interface CardCache {
   set(url: string, entry: CachedCard): void;
 }
 
-/** A cache of at most `maxCards` cards, by default 100; the least recently used one is evicted. */
+/**
+ * A cache of at most `maxCards` cards, by default 100; the least recently used one is evicted.
+ *
+ * @example
+ * ```ts
+ * const cardCache = createCardCache(1000);
+ * const client = await Client.connect("https://agent.example", { cardCache });
+ * ```
+ */
 export function createCardCache(maxCards = 100): CardCache {
   const cards = new Map<string, CachedCard>();
   return {

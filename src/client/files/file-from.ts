@@ -30,6 +30,12 @@ export type ByteStream = AsyncIterable<Uint8Array | string>;
  * Reads a file, or a stream to its end, into a part. A file keeps its name. The media type follows from the extension of
  * the name if that is a common one, such as `.csv`, `.pdf` or `.png`; otherwise give it. Rejects with a `RangeError` when
  * there are more than `maxBytes` bytes, a file before it is read, and as `node:fs` or the stream does.
+ *
+ * @example
+ * ```ts
+ * const report = await fileFrom("reports/tides.pdf", { maxBytes: 10 << 20 });
+ * const answer = await client.send(["Summarize this report", report]);
+ * ```
  */
 export async function fileFrom(source: string | URL | ByteStream, options: FileFromOptions = {}): Promise<Part> {
   assertOptions("fileFrom()", options, rule);

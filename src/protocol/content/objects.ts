@@ -72,12 +72,28 @@ export interface FromJsonOptions {
   readonly lenient?: boolean | undefined;
 }
 
-/** Whether a value is a task: distinguishes the two answers of `sendMessage`. */
+/**
+ * Whether a value is a task: distinguishes the two answers of `sendMessage`.
+ *
+ * @example
+ * ```ts
+ * const { payload } = await client.sendMessage({ message });
+ * if (isTask(payload.value)) console.log(payload.value.id);
+ * ```
+ */
 export function isTask(value: unknown): value is Task {
   return isKind(value, "Task");
 }
 
-/** Whether a value is a message. */
+/**
+ * Whether a value is a message.
+ *
+ * @example
+ * ```ts
+ * const { payload } = await client.sendMessage({ message });
+ * if (isMessage(payload.value)) console.log(textOf(payload.value));
+ * ```
+ */
 export function isMessage(value: unknown): value is Message {
   return isKind(value, "Message");
 }
@@ -85,6 +101,11 @@ export function isMessage(value: unknown): value is Message {
 /**
  * Returns an object of the protocol as JSON of version 1.0, ready for `JSON.stringify`. The members `metadata` and
  * `data` are shared with the object. Throws a `TypeError` for anything else.
+ *
+ * @example
+ * ```ts
+ * const json = JSON.stringify(toJson(task));
+ * ```
  */
 export function toJson(object: ProtocolObjects[ProtocolKind]): JsonObject {
   const schema = findSchema(object);
@@ -99,6 +120,12 @@ export function toJson(object: ProtocolObjects[ProtocolKind]): JsonObject {
  * Reads an object of the protocol from parsed JSON of version 1.0: `fromJson("Task", json)`. A webhook body is a
  * `StreamResponse`. The object takes over `metadata` and `data`: do not change the JSON afterwards. Throws
  * `invalidParams` with the path of every invalid field. Lengths and counts are not limited, nesting is: to 64 levels.
+ *
+ * @example
+ * ```ts
+ * const task = fromJson("Task", JSON.parse(body));
+ * console.log(task.id, stateName(task.status?.state));
+ * ```
  */
 export function fromJson<K extends ProtocolKind>(
   kind: K,

@@ -49,7 +49,14 @@ export interface ReadData {
   <T>(schema: StandardSchema<T>): T;
 }
 
-/** Joins the text parts. Without any it returns `""`. */
+/**
+ * Joins the text parts. Without any it returns `""`.
+ *
+ * @example
+ * ```ts
+ * for (const each of task.artifacts) console.log(each.name, textOf(each));
+ * ```
+ */
 export function textOf(source: PartSource | undefined): string {
   const parts = isParts(source) ? source : toPartList(source).parts;
   const [first] = parts;
@@ -57,12 +64,25 @@ export function textOf(source: PartSource | undefined): string {
   return parts.map((each) => (each.content.case === "text" ? each.content.value : "")).join("");
 }
 
-/** Returns the first data part as plain JSON, a copy; `undefined` when there is none. */
+/**
+ * Returns the first data part as plain JSON, a copy; `undefined` when there is none.
+ *
+ * @example
+ * ```ts
+ * const booking: JsonValue | undefined = dataOf(message);
+ * ```
+ */
 export function dataOf(source: PartSource | undefined): JsonValue | undefined;
 /**
  * Returns the first data part as a Standard Schema makes it. Throws an `A2AError` with the path of each violation, such
  * as `message.parts[0].data.when`: `invalidAgentResponse` for an artifact, a status and a message of an agent, else
  * `invalidParams`. Throws a `TypeError` for an asynchronous schema.
+ *
+ * @example
+ * ```ts
+ * const Booking = z.object({ berth: z.string(), nights: z.number().int() });
+ * const { berth, nights } = dataOf(message, Booking);
+ * ```
  */
 export function dataOf<T>(source: PartSource | undefined, schema: StandardSchema<T>): T;
 export function dataOf<T>(source: PartSource | undefined, schema?: StandardSchema<T>): T | JsonValue | undefined {
@@ -79,7 +99,16 @@ export function dataReader(source: () => PartSource): ReadData {
   return read;
 }
 
-/** Returns the files, in order, whether their bytes are in the parts or at a URL. */
+/**
+ * Returns the files, in order, whether their bytes are in the parts or at a URL.
+ *
+ * @example
+ * ```ts
+ * for (const { name, url, bytes } of filesOf(message)) {
+ *   if (url === undefined) await save(name, bytes());
+ * }
+ * ```
+ */
 export function filesOf(source: PartSource | undefined): FileContent[] {
   return filesIn(toPartList(source));
 }

@@ -18,6 +18,14 @@ interface AnyEvent {
  * surrogate pair. Without any text there is no artifact. An error of `chunks` fails the turn, and the text so far stays.
  * A stream that ends early without an error counts as complete: some model SDKs report errors beside the text. A chunk
  * that is neither a string nor an event is a `TypeError`.
+ *
+ * @example
+ * ```ts
+ * const agent: Agent = async function* ({ text, signal }) {
+ *   const tokens = model.stream([{ role: "user", content: text }], { signal });
+ *   yield* streamArtifact(tokens, { name: "answer" });
+ * };
+ * ```
  */
 export function streamArtifact(
   chunks: AsyncIterable<string> | Iterable<string>,

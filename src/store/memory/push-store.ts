@@ -24,6 +24,12 @@ export interface MemoryPushStore extends PushStore {
 /**
  * Keeps push registrations in the process's memory. It knows neither tasks nor instances: `adopt` returns whatever was
  * released, even if nothing is owed.
+ *
+ * @example
+ * ```ts
+ * const push = { allow: "public", store: memoryPushStore({ maxBytes: 16 << 20 }) } as const;
+ * const server = await serve({ card, agent, push });
+ * ```
  */
 export function memoryPushStore(options: MemoryPushStoreOptions = {}): MemoryPushStore {
   assertOptions("memoryPushStore()", options, rule);

@@ -55,6 +55,12 @@ import { TaskIndex } from "./task-index.js";
  * Keeps tasks in the process's memory, as the objects it was given. Unfinished tasks are never dropped: when they leave no room,
  * or those of one owner take more than half of what others leave, new tasks and messages are refused (`resourceExhausted`), and
  * running tasks of that owner that would grow end FAILED.
+ *
+ * @example
+ * ```ts
+ * const store = memoryTaskStore({ maxBytes: 128 << 20, finishedLogMs: 300_000 });
+ * const server = await serve({ card, agent, store });
+ * ```
  */
 export function memoryTaskStore(options: MemoryTaskStoreOptions = {}): Store {
   assertOptions("memoryTaskStore()", options, memoryRule);

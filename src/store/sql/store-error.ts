@@ -21,6 +21,16 @@ export type StoreFailure =
 /**
  * A failed database call. Its message is for the operator of the server; callers are asked to retry. The driver's own
  * error is the `cause`.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await store.open?.();
+ * } catch (error) {
+ *   if (!(error instanceof StoreError)) throw error;
+ *   console.error(error.failure, error.message);
+ * }
+ * ```
  */
 export class StoreError extends Error {
   /** Why the database did not answer. */

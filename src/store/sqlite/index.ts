@@ -32,6 +32,16 @@ const sqliteRule = object({
  * migrates the file; the thread does not keep the process alive. Several processes on one machine may share a file; it
  * must not be on a network drive. Calls reject with a `StoreError` while the file cannot be used, and work again
  * afterwards. Throws a `StoreError` where Node has no SQLite (before 22.13).
+ *
+ * @example
+ * ```ts
+ * const store = sqliteStore({ path: "data/tasks.db" });
+ * const server = await serve({ card, agent, store });
+ * process.once("SIGTERM", async () => {
+ *   await server.close();
+ *   await store.close();
+ * });
+ * ```
  */
 export function sqliteStore(options: SqliteStoreOptions): Store {
   assertOptions("sqliteStore()", options, sqliteRule);

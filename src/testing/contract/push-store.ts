@@ -35,7 +35,16 @@ export interface PushStoreContractOptions {
 
 const rule = object({ besideTasks: { rule: flag } } satisfies MembersOf<PushStoreContractOptions>);
 
-/** Returns the tests that every `PushStore` must pass, for any runner. */
+/**
+ * Returns the tests that every `PushStore` must pass, for any runner.
+ *
+ * @example
+ * ```ts
+ * describe("our push store", () => {
+ *   for (const { name, run } of pushStoreContract(async () => ({ store: openPushStore() }))) it(name, run);
+ * });
+ * ```
+ */
 export function pushStoreContract(
   make: MakePushStore,
   options: PushStoreContractOptions = {},

@@ -25,7 +25,17 @@ export interface RateStoreContractOptions {
   readonly seed?: number | undefined;
 }
 
-/** Returns the tests that every `RateStore` must pass, for any runner. The store need not be empty. */
+/**
+ * Returns the tests that every `RateStore` must pass, for any runner. The store need not be empty.
+ *
+ * @example
+ * ```ts
+ * describe("our rate store", () => {
+ *   const make = async () => ({ here: openRateStore(), there: openRateStore() });
+ *   for (const { name, run } of rateStoreContract(make)) it(name, run);
+ * });
+ * ```
+ */
 export function rateStoreContract(
   make: MakeRateStore,
   options: RateStoreContractOptions = {},

@@ -9,6 +9,14 @@ const longestWaitMs = 5_000;
 /**
  * Returns the tests that all `Signals` must pass, for any runner. Hints may be lost or duplicated, so the tests publish
  * each until it arrives.
+ *
+ * @example
+ * ```ts
+ * describe("our signals", () => {
+ *   const make = async () => ({ here: openSignals(), there: openSignals() });
+ *   for (const { name, run } of signalsContract(make)) it(name, run);
+ * });
+ * ```
  */
 export function signalsContract(make: MakeSignals): readonly ContractTest[] {
   return collectTests((suite) => hintTests(suite, make));

@@ -24,7 +24,16 @@ export interface TaskStoreContractOptions {
   readonly seed?: number | undefined;
 }
 
-/** Returns the tests that every `TaskStore` must pass, for any runner. */
+/**
+ * Returns the tests that every `TaskStore` must pass, for any runner.
+ *
+ * @example
+ * ```ts
+ * describe("our task store", () => {
+ *   for (const { name, run } of taskStoreContract(async () => ({ store: openTaskStore() }))) it(name, run);
+ * });
+ * ```
+ */
 export function taskStoreContract(
   make: MakeTaskStore,
   options: TaskStoreContractOptions = {},
