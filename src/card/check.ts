@@ -23,7 +23,7 @@ import type { MountAddress } from "./mounts.js";
 // Checks that a card has what it must have (spec 4.4, 5.7) and does not contradict itself.
 
 /**
- * A card that contradicts itself. The message lists every problem, each with what to change.
+ * The card contradicts itself. The message lists every problem and what to change.
  *
  * @example
  * ```ts

@@ -1,8 +1,7 @@
 import type { Client as AnyClient, ClientFactory } from "./connect.js";
 
 /**
- * Calls an agent over any of its interfaces: JSON-RPC, HTTP+JSON, gRPC, or Connect. The code is loaded by the first
- * `connect`, since most programs that serve an agent call none.
+ * A client for Node: calls an agent over JSON-RPC, HTTP+JSON, gRPC or Connect. The first `connect` loads its code.
  *
  * @example
  * ```ts

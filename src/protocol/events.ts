@@ -36,7 +36,7 @@ export interface KeyedArtifactEvent extends TaskArtifactUpdateEvent {
   readonly [artifactKey]?: object | undefined;
 }
 
-/** Options of an artifact, beside its parts. */
+/** Options of an artifact event. */
 export interface ArtifactOptions {
   /** Name shown to people. Default: none. */
   readonly name?: string | undefined;
@@ -108,7 +108,7 @@ export function artifactEvent(value: Artifact, append: boolean, lastChunk: boole
   };
 }
 
-/** Options of a status, beside its state and message. */
+/** Options of a status event. */
 export interface StatusOptions {
   /** Metadata of the event. Default: none. */
   readonly metadata?: JsonObject | undefined;
@@ -138,7 +138,7 @@ export function statusEvent(state: TaskState, message?: Message, options?: Statu
 }
 
 /**
- * The agent is working.
+ * Creates a status event: the agent is working, with progress as its message.
  *
  * @example
  * ```ts
@@ -151,7 +151,7 @@ export function statusEvent(state: TaskState, message?: Message, options?: Statu
 export const working: StatusConstructor = statusConstructor(TaskState.WORKING);
 
 /**
- * The task succeeded. Put its results into artifacts, not into this message.
+ * Creates a status event: the task succeeded. Put results into artifacts, not into this message.
  *
  * @example
  * ```ts
@@ -164,7 +164,7 @@ export const working: StatusConstructor = statusConstructor(TaskState.WORKING);
 export const completed: StatusConstructor = statusConstructor(TaskState.COMPLETED);
 
 /**
- * The task failed. The text is public.
+ * Creates a status event: the task failed. Callers see the text.
  *
  * @example
  * ```ts
@@ -177,7 +177,7 @@ export const completed: StatusConstructor = statusConstructor(TaskState.COMPLETE
 export const failed: StatusConstructor = statusConstructor(TaskState.FAILED);
 
 /**
- * The agent declines the task.
+ * Creates a status event: the agent declines the task.
  *
  * @example
  * ```ts
@@ -188,7 +188,7 @@ export const failed: StatusConstructor = statusConstructor(TaskState.FAILED);
 export const rejected: StatusConstructor = statusConstructor(TaskState.REJECTED);
 
 /**
- * The agent stopped the task because it was asked to cancel it.
+ * Creates a status event: the agent stopped the task because it was asked to.
  *
  * @example
  * ```ts
@@ -205,7 +205,8 @@ export const rejected: StatusConstructor = statusConstructor(TaskState.REJECTED)
 export const canceled: StatusConstructor = statusConstructor(TaskState.CANCELED);
 
 /**
- * The agent needs more input from the caller. Return after it, or continue with `turn.ask` or `turn.receive`.
+ * Creates a status event: the agent needs input from the caller. Pass it to `turn.ask`, which waits for the answer, or
+ * return after it.
  *
  * @example
  * ```ts
@@ -218,9 +219,10 @@ export const canceled: StatusConstructor = statusConstructor(TaskState.CANCELED)
 export const inputRequired: StatusConstructor = statusConstructor(TaskState.INPUT_REQUIRED);
 
 /**
- * The caller must grant access first, out of band (spec 7.6): `authRequired({ url })` names the page, for people and,
- * under the authorization extension, for programs. With other content the text says to what and where. `turn.authorize`
- * waits for it. Throws a `TypeError` for a URL that is not https, or http on this machine.
+ * Creates a status event: the caller must authorize something out of band (spec 7.6). `authRequired({ url })` names the
+ * page, for people and, with the authorization extension, for programs; other content says in words what to authorize
+ * and where. `turn.authorize` sends it and waits. Throws a `TypeError` for a URL that is not https, or http on this
+ * machine.
  *
  * @example
  * ```ts
@@ -241,7 +243,7 @@ function isAuthorization(content: Content | AuthorizationRequest | undefined): c
   return typeof content === "object" && "url" in content;
 }
 
-/** Options of a message of the agent, beside its parts. */
+/** Options of a message of the agent. */
 export interface ReplyOptions {
   /** Metadata of the message. Default: none. */
   readonly metadata?: JsonObject | undefined;
@@ -252,8 +254,8 @@ export interface ReplyOptions {
 const checkReplyOptions = namesOf<ReplyOptions>("reply()", { metadata: true, extensions: true });
 
 /**
- * Creates a message of the agent. As the first event it is the whole reply and no task is created; later it completes
- * the task.
+ * Creates a message of the agent. As the first event of a turn it is the whole reply, and no task is created; later it
+ * completes the task. Throws a `TypeError` for wrong content or options.
  *
  * @example
  * ```ts
@@ -285,9 +287,9 @@ export interface ParkOptions {
 const checkParkOptions = namesOf<ParkOptions>("park()", { wakeAt: true });
 
 /**
- * Ends the turn and keeps the task in its state, without a running turn, until `wakeAt` has passed, `wake` is called or
- * a message arrives; then the next turn runs. This must be the last event of a turn: later events are dropped. Throws a
- * `TypeError` for a `wakeAt` that is not a time.
+ * Ends the turn and keeps the task in its state. The next turn runs at `wakeAt`, when `tasks.wake` is called, or when a
+ * message arrives. It must be the last event of a turn: later events are dropped. Throws a `TypeError` for a `wakeAt`
+ * that is not a time.
  *
  * @example
  * ```ts

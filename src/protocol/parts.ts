@@ -25,7 +25,7 @@ const checkPartOptions = namesOf<PartOptions>("the options of a part", {
 export type Content = string | Part | readonly (string | Part)[];
 
 /**
- * Creates a text part. Without a media type it is plain text.
+ * Creates a text part. Default media type: none, which means plain text.
  *
  * @example
  * ```ts
@@ -54,8 +54,8 @@ export function data(value: JsonValue, options: PartOptions = {}): Part {
 }
 
 /**
- * Creates a file part from bytes, which it copies, or from an absolute URL. Throws a `TypeError` for anything else, such
- * as a path: `fileFrom` reads files and streams.
+ * Creates a file part from bytes, which it copies, or from an absolute URL. Throws a `TypeError` for anything else,
+ * such as a path; `fileFrom` reads files and streams.
  *
  * @example
  * ```ts

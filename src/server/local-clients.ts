@@ -15,11 +15,11 @@ import { toKey, toPath } from "./directory.js";
 import type { SharedParts } from "./multi-agent.js";
 import { hasOwnAuth, type ServedAgentOptions } from "./multi-agent-options.js";
 
-/** Who calls an agent of the server without a wire. */
+/** Options of a client of one of the server's own agents. */
 export interface LocalClientOptions {
   /**
-   * The caller, whose tasks are used and who is not authenticated again. Default: the one caller of an agent without
-   * `auth` and `authenticate`; other agents need it.
+   * The caller, whose tasks the client sees. It is not authenticated again. Default: the shared caller of an agent
+   * without `auth` and `authenticate`; required for other agents.
    */
   readonly principal?: Principal | undefined;
   /** Headers of every call. Default: none. */

@@ -30,7 +30,8 @@ export interface Server extends InProcessAgent, ListeningPort {}
 export interface AgentServer extends Server, HostedAgent {}
 
 /**
- * Serves several agents on one port, each below its path, with one store and one lifecycle. Rejects as for one agent.
+ * Serves several agents on one port, each below its own path. They share one store, and start and close together.
+ * Rejects in the same cases as for one agent.
  *
  * @example
  * ```ts
@@ -46,8 +47,9 @@ export interface AgentServer extends Server, HostedAgent {}
  */
 export async function serve(options: ServeAgentsOptions): Promise<MultiAgentServer>;
 /**
- * Serves an agent on one port: JSON-RPC, HTTP+JSON and gRPC over HTTP/1.1, HTTP/2 and, with `tls`, TLS. Rejects when the
- * card contradicts itself, the port is taken, or the host is reachable from other machines without `auth`, `authenticate` or `anonymous`.
+ * Serves an agent on one port: JSON-RPC, HTTP+JSON and gRPC over HTTP/1.1, HTTP/2 and, with `tls`, TLS. Rejects with a
+ * `TypeError` for wrong options, with a `CardError` for a card that contradicts itself, when the port is taken, and
+ * when other machines can reach the host but none of `auth`, `authenticate` and `anonymous` is set.
  *
  * @example
  * ```ts

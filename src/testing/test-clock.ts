@@ -33,7 +33,7 @@ const rule = object(members);
 const settleRounds = 3;
 
 /**
- * Waits until all work that waits for no timer has run. Does not cover work that waits for sockets or files.
+ * Waits until all work has run that waits for no timer, socket or file.
  *
  * @example
  * ```ts
@@ -67,7 +67,7 @@ export async function turnUntil(clock: TestClock, promise: Promise<void>): Promi
 }
 
 /**
- * Creates a test clock, which replaces the system clock of an agent, a client or a store.
+ * Creates a clock for tests: the option `clock` of an agent, a client or a store.
  *
  * @example
  * ```ts

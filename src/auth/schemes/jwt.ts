@@ -15,7 +15,7 @@ export interface JwtRules {
   readonly clockSkewMs: number;
 }
 
-/** A public key, or a shared secret, as Web Crypto, Node or a JWK has it. */
+/** A public key or a shared secret: a key of Web Crypto or Node, or a JWK. */
 export type JwtKey = CryptoKey | KeyObject | JWK | Uint8Array;
 
 /** The algorithms of signatures with public keys. A shared secret needs its algorithm by name. */

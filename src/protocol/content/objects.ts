@@ -66,14 +66,14 @@ export type ProtocolKind = keyof ProtocolObjects;
 /** Options of `fromJson`. */
 export interface FromJsonOptions {
   /**
-   * Reads as the client reads answers: required members may be missing, and an unknown enum name reads as unspecified.
-   * Default: false.
+   * Reads like the client does: required members may be missing, and an unknown enum name becomes unspecified. Default:
+   * false.
    */
   readonly lenient?: boolean | undefined;
 }
 
 /**
- * Whether a value is a task: distinguishes the two answers of `sendMessage`.
+ * Returns whether a value is a task, such as `payload.value` of a `sendMessage` reply.
  *
  * @example
  * ```ts
@@ -86,7 +86,7 @@ export function isTask(value: unknown): value is Task {
 }
 
 /**
- * Whether a value is a message.
+ * Returns whether a value is a message, such as `payload.value` of a `sendMessage` reply.
  *
  * @example
  * ```ts
@@ -117,9 +117,9 @@ export function toJson(object: ProtocolObjects[ProtocolKind]): JsonObject {
 }
 
 /**
- * Reads an object of the protocol from parsed JSON of version 1.0: `fromJson("Task", json)`. A webhook body is a
- * `StreamResponse`. The object takes over `metadata` and `data`: do not change the JSON afterwards. Throws
- * `invalidParams` with the path of every invalid field. Lengths and counts are not limited, nesting is: to 64 levels.
+ * Reads an object of the protocol from parsed JSON of version 1.0. The body of a webhook call is a `StreamResponse`.
+ * The object shares `metadata` and `data` with the JSON: do not change the JSON afterwards. Throws `invalidParams` with
+ * the path of every invalid field. Lengths and counts are not limited; nesting is, to 64 levels.
  *
  * @example
  * ```ts

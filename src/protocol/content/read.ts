@@ -17,13 +17,13 @@ export interface FileContent {
   /** `undefined` when the part has no media type. */
   readonly mediaType: string | undefined;
   /**
-   * Where the file is; `undefined` if its bytes are in the part, also as a `data:` URL. Chosen by the peer: fetch it
-   * with care.
+   * URL of the file; `undefined` if its bytes are in the part, also as a `data:` URL. The peer chose it: fetch it with
+   * care.
    */
   readonly url: string | undefined;
   /**
-   * A copy of the bytes in the part. For a file that is given by its URL it throws an `A2AError`: `invalidParams` for
-   * what a caller sent, `invalidAgentResponse` for what an agent sent.
+   * Returns a copy of the bytes in the part. Throws an `A2AError` for a file given by its URL: `invalidParams` if a
+   * caller sent it, `invalidAgentResponse` if an agent did.
    */
   readonly bytes: () => Uint8Array<ArrayBuffer>;
 }
@@ -50,7 +50,7 @@ export interface ReadData {
 }
 
 /**
- * Joins the text parts. Without any it returns `""`.
+ * Returns the text parts, joined; `""` without any.
  *
  * @example
  * ```ts
@@ -65,7 +65,7 @@ export function textOf(source: PartSource | undefined): string {
 }
 
 /**
- * Returns the first data part as plain JSON, a copy; `undefined` when there is none.
+ * Returns a copy of the first data part as plain JSON; `undefined` without one.
  *
  * @example
  * ```ts
@@ -74,8 +74,8 @@ export function textOf(source: PartSource | undefined): string {
  */
 export function dataOf(source: PartSource | undefined): JsonValue | undefined;
 /**
- * Returns the first data part as a Standard Schema makes it. Throws an `A2AError` with the path of each violation, such
- * as `message.parts[0].data.when`: `invalidAgentResponse` for an artifact, a status and a message of an agent, else
+ * Returns the first data part as a Standard Schema parses it. Throws an `A2AError` with the path of each violation,
+ * such as `message.parts[0].data.when`: `invalidAgentResponse` for an artifact, a status or a message of an agent, else
  * `invalidParams`. Throws a `TypeError` for an asynchronous schema.
  *
  * @example
@@ -100,7 +100,7 @@ export function dataReader(source: () => PartSource): ReadData {
 }
 
 /**
- * Returns the files, in order, whether their bytes are in the parts or at a URL.
+ * Returns the files in order, with their bytes or their URL.
  *
  * @example
  * ```ts

@@ -17,7 +17,7 @@ const dayMs = 86_400_000;
 /** A window whose end a test may wait for. */
 const shortMs = 1000;
 
-/** Options for the random histories of the contract. */
+/** Random histories of the contract. */
 export interface RateStoreContractOptions {
   /** Number of random histories. Default: 30. */
   readonly histories?: number | undefined;

@@ -16,7 +16,7 @@ import { sizeTests } from "./task-store-sizes.js";
 import { summaryTests } from "./task-store-summaries.js";
 import { turnTests } from "./task-store-turns.js";
 
-/** Options for the random histories of the contract. */
+/** Random histories of the contract. */
 export interface TaskStoreContractOptions {
   /** Number of random histories. Default: 100. */
   readonly histories?: number | undefined;
