@@ -322,7 +322,7 @@ const optionTypes: Readonly<Record<string, string>> = {
 
 // For programs without TypeScript: values that cannot be sent are refused at once.
 function checkNames(options: ErrorOptions): void {
-  if (options instanceof Error) throw new TypeError("an error as the options of an error: give it as { cause }");
+  if (options instanceof Error) throw new TypeError("give the error as { cause }, not as the options");
   for (const name in options) {
     const value = options[name as keyof ErrorOptions];
     const type = Object.hasOwn(optionTypes, name) ? optionTypes[name] : undefined;

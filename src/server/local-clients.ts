@@ -54,7 +54,7 @@ export class LocalClients {
     const { agentOptions } = this.#entry(path, "client()");
     const { headers, principal } = options;
     if (principal === undefined && isAuthenticated(hasOwnAuth(agentOptions) ? agentOptions : this.#shared.options)) {
-      throw new TypeError(`client(${JSON.stringify(path)}): the agent identifies its callers: give the \`principal\``);
+      throw new TypeError(`client(${JSON.stringify(path)}): pass \`principal\`: the agent authenticates its callers`);
     }
     return this.#createClient(path, (of) => of.inProcess({ principal, headers }), undefined);
   }
@@ -148,7 +148,7 @@ function tooDeep(via: readonly string[], path: string, limit: number): A2AError 
   const way = [...via, path].slice(-4).join(" → ");
   return new A2AError(
     "resourceExhausted",
-    `agents call each other too deeply (… ${way}): the limit is ${limit} (agentCallDepth)`,
+    `the chain of agent calls is too long (… ${way}): the limit is ${limit} (agentCallDepth)`,
     { metadata: { limit: "agentCallDepth" } },
   );
 }

@@ -110,9 +110,7 @@ export function isMessage(value: unknown): value is Message {
 export function toJson(object: ProtocolObjects[ProtocolKind]): JsonObject {
   const schema = findSchema(object);
   if (schema === undefined)
-    throw new TypeError(
-      "toJson() takes an object with the $typeName of one of the protocol, such as a Task or a Message",
-    );
+    throw new TypeError("toJson() takes an object of the protocol, such as a Task, with its $typeName");
   return writeJson(schema, object);
 }
 
@@ -134,7 +132,7 @@ export function fromJson<K extends ProtocolKind>(
 ): ProtocolObjects[K] {
   if (!Object.hasOwn(schemas, kind)) {
     const advice = suggestion(String(kind), Object.keys(schemas));
-    throw new TypeError(`fromJson(): no object is called ${JSON.stringify(kind)}: ${advice}`);
+    throw new TypeError(`fromJson(): unknown kind ${JSON.stringify(kind)}: ${advice}`);
   }
   const schema: GenMessage<ProtocolObjects[K]> = schemas[kind];
   const { message, violations } = readJson(schema, json as JsonValue, { lenient });

@@ -207,9 +207,7 @@ function toPartList(source: PartSource | undefined): PartList {
     case "lf.a2a.v1.Part":
       return { parts: [source], path: "part", isOnePart: true, code: "invalidParams" };
     default:
-      throw new TypeError(
-        `content is read from a message, an artifact, a status or parts, not from ${describeSource(source)}`,
-      );
+      throw new TypeError(`content must be a message, an artifact, a status or parts, not ${describeSource(source)}`);
   }
 }
 

@@ -52,7 +52,7 @@ export function checkSchema<T>(schema: StandardSchema<T>, value: unknown, { path
   const result = validate(value);
   if ("then" in result) {
     result.then(noop, noop);
-    throw new TypeError(`schema must be synchronous, this one of ${vendor} answers with a promise`);
+    throw new TypeError(`schema must be synchronous: that of ${vendor} returns a promise`);
   }
   if (result.issues === undefined) return result.value;
   // Some libraries give lists of classes of their own, which cannot be mapped.
