@@ -11,6 +11,7 @@
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { type Declaration, declarationOf, moduleAt } from "./reference/declarations.ts";
+import { entryFiles } from "./reference/entries.ts";
 import { errorRows } from "./reference/errors.ts";
 import { logRows } from "./reference/log.ts";
 import { metricRows } from "./reference/metrics.ts";
@@ -110,18 +111,4 @@ function index(): string {
       return `| [\`${name}\`](${place}) | ${modules.map((module) => `\`${module}\``).join(", ")} |`;
     });
   return ["| name | imported from |", "|---|---|", ...lines].join("\n");
-}
-
-/** The entry points of the package and their sources. */
-function entryFiles(): ReadonlyMap<string, string> {
-  const { exports } = JSON.parse(readFileSync("package.json", "utf8")) as {
-    readonly exports: Readonly<Record<string, string | { readonly types: string }>>;
-  };
-  return new Map(
-    Object.entries(exports).flatMap(([path, target]) =>
-      typeof target === "string"
-        ? []
-        : [[path.replace(/^\./, "trivium"), target.types.replace("./dist/", "").replace(".d.ts", ".ts")] as const],
-    ),
-  );
 }

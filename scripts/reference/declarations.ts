@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { type ESTree, parseSync } from "rolldown/utils";
 import { classMembers, interfaceMember, type Member, type Place } from "./members.ts";
-import { callText, docstrings, typeText } from "./text.ts";
+import { callText, type DocComment, docComments, docstrings, typeText } from "./text.ts";
 
 /** A declaration with its docstring, from the source. */
 export interface Declaration {
@@ -10,6 +10,8 @@ export interface Declaration {
   readonly file: string;
   readonly kind: "interface" | "class" | "function" | "type" | "const";
   readonly doc: string;
+  /** The docstrings themselves, one for each overload that has one. */
+  readonly comments: readonly DocComment[];
   /** How it is called, one for each overload; the type of a constant, or what a type stands for. */
   readonly signatures: readonly string[];
   readonly members: readonly Member[];
@@ -52,11 +54,13 @@ function readModule(file: string): Module {
   const source = readFileSync(file, "utf8");
   const { program, comments } = parseSync(file, source, { lang: "ts" });
   const docOf = docstrings(source, comments);
+  const commentBefore = docComments(source, comments);
   const declarations = new Map<string, Declaration>();
   const links = new Map<string, { file: string; name: string }>();
   const stars: string[] = [];
   const exportedNames = new Set<string>();
-  const fileOf = (from: string): string => posix.join(posix.dirname(file), from.replace(/\.js$/, ".ts"));
+  const fileOf = (from: string): string =>
+    from.startsWith(".") ? posix.join(posix.dirname(file), from.replace(/\.js$/, ".ts")) : from;
   const link = (local: string, { from, name }: { from: string; name: string }): void => {
     links.set(local, { file: fileOf(from), name });
   };
@@ -76,8 +80,10 @@ function readModule(file: string): Module {
     } else {
       const isExport = node.type === "ExportNamedDeclaration";
       const inner = isExport ? node.declaration : node;
-      const declaration = inner === null ? undefined : declarationIn(inner, { file, source, docOf }, docOf(node));
-      if (declaration === undefined || inner === null) continue;
+      const found = inner === null ? undefined : declarationIn(inner, { file, source, docOf }, docOf(node));
+      if (found === undefined || inner === null) continue;
+      const comment = commentBefore(node);
+      const declaration = { ...found, comments: comment === undefined ? [] : [comment] };
       declarations.set(declaration.name, mergeOverload(declarations.get(declaration.name), declaration, inner));
       if (isExport) exportedNames.add(declaration.name);
     }
@@ -89,11 +95,16 @@ function readModule(file: string): Module {
 function mergeOverload(before: Declaration | undefined, declaration: Declaration, node: ESTree.Node): Declaration {
   if (before === undefined || before.kind !== "function") return before ?? declaration;
   if (node.type === "FunctionDeclaration") return before;
-  return { ...before, signatures: [...before.signatures, ...declaration.signatures] };
+  return {
+    ...before,
+    doc: [before.doc, declaration.doc].filter((doc) => doc !== "").join("\n\n"),
+    comments: [...before.comments, ...declaration.comments],
+    signatures: [...before.signatures, ...declaration.signatures],
+  };
 }
 
 function declarationIn(node: ESTree.Statement | ESTree.Directive, place: Place, doc: string): Declaration | undefined {
-  const base = { file: place.file, doc, signatures: [], members: [], parents: [] };
+  const base = { file: place.file, doc, comments: [], signatures: [], members: [], parents: [] };
   switch (node.type) {
     case "TSInterfaceDeclaration":
       return {

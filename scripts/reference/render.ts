@@ -1,16 +1,19 @@
 import { type Declaration, declarationOf } from "./declarations.ts";
 import type { Member } from "./members.ts";
+import { readExamples } from "./text.ts";
 
 /** Where names are documented: `client.md#answer`. */
 export type Places = ReadonlyMap<string, string>;
 
 /** A section for a declaration: its docstring, how it is called, and a table of its members. */
 export function section(declaration: Declaration, title: string, places: Places): string {
-  const { kind, doc, signatures, name } = declaration;
+  const { kind, doc, comments, signatures, name } = declaration;
   const documentedSignatures = signatures.filter((signature) => !/\b(?:typeof|keyof)\b/.test(signature));
   const before = kind === "type" ? `${name} = ` : kind === "const" ? `${name}: ` : "";
   const calls = documentedSignatures.map((signature) => `\`${before}${signature}\``);
-  const parts = [`### \`${title}\``, linkNames(doc), calls.join("<br>\n"), table(declaration, places)];
+  // Not `ts`: these are checked where they are from, and import nothing.
+  const examples = comments.flatMap(readExamples).map((example) => `\`\`\`typescript\n${example}\n\`\`\``);
+  const parts = [`### \`${title}\``, linkNames(doc), calls.join("<br>\n"), ...examples, table(declaration, places)];
   return parts.filter((part) => part !== "").join("\n\n");
 }
 

@@ -1,25 +1,65 @@
 import type { ESTree, ParseResult } from "rolldown/utils";
 
-/** Gives the docstring of a node. */
-export type DocReader = (node: { readonly start: number }) => string;
+/** Gives the docstring of a node, without its examples. */
+export type DocReader = (node: Positioned) => string;
+
+interface Positioned {
+  readonly start: number;
+}
+
+type Comment = ParseResult["comments"][number];
 
 /** Finds the docstring right before a node. */
-export function docstrings(source: string, comments: ParseResult["comments"]): DocReader {
-  const docs = comments.filter(({ type, value }) => type === "Block" && value.startsWith("*"));
-  return ({ start }) => {
-    const doc = docs.findLast(({ end }) => end <= start);
-    return doc === undefined || source.slice(doc.end, start).trim() !== "" ? "" : textOf(doc.value);
+export function docstrings(source: string, comments: readonly Comment[]): DocReader {
+  const findDoc = docComments(source, comments);
+  return (node) => {
+    const doc = findDoc(node);
+    return doc === undefined ? "" : readProse(doc);
   };
 }
 
-/** The text of a docstring in one line; a paragraph of its own stays one. */
-function textOf(comment: string): string {
-  const lines = comment.slice(1).split("\n");
-  return lines
-    .map((line) => line.replace(/^\s*\* ?/, "").trimEnd())
+/** Finds the comment of the docstring right before a node. */
+export function docComments(
+  source: string,
+  comments: readonly Comment[],
+): (node: Positioned) => DocComment | undefined {
+  const docs = comments.filter(({ type, value }) => type === "Block" && value.startsWith("*"));
+  return ({ start }) => {
+    const doc = docs.findLast(({ end }) => end <= start);
+    if (doc === undefined || source.slice(doc.end, start).trim() !== "") return undefined;
+    const lines = doc.value.slice(1).split("\n");
+    return { start: doc.start, end: doc.end, lines: lines.map((line) => line.replace(/^\s*\* ?/, "").trimEnd()) };
+  };
+}
+
+/** A docstring in its file. */
+export interface DocComment {
+  readonly start: number;
+  readonly end: number;
+  /** Its lines without stars. */
+  readonly lines: readonly string[];
+}
+
+const tag = "@example";
+
+/** The lines before the examples. */
+export function proseLines({ lines }: DocComment): readonly string[] {
+  const end = lines.indexOf(tag);
+  return end < 0 ? lines : lines.slice(0, end);
+}
+
+/** The prose in one line; a paragraph of its own stays one. */
+function readProse(doc: DocComment): string {
+  return proseLines(doc)
     .join("\n")
     .trim()
     .replaceAll(/(?<!\n)\n(?!\n)/g, " ");
+}
+
+/** The code of the examples. */
+export function readExamples({ lines }: DocComment): readonly string[] {
+  const examples = lines.join("\n").split(`\n${tag}\n`).slice(1);
+  return examples.map((example) => /^```ts\n([\s\S]*?)\n```\n*$/.exec(example)?.[1] ?? example);
 }
 
 interface Callable {

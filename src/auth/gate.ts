@@ -253,7 +253,7 @@ function refusal({ alternatives, schemes, failures, missingScopes }: RefusalFact
   if (missingScopes !== undefined) {
     const scope = missingScopes.join(" ");
     const challenge = `Bearer error="insufficient_scope", scope=${quotedString(scope)}`;
-    return new A2AError("permissionDenied", `scopes are missing: ${scope}`, { challenge, metadata: { scopes: scope } });
+    return new A2AError("permissionDenied", `missing scopes: ${scope}`, { challenge, metadata: { scopes: scope } });
   }
   const challenges = names.map((name) => {
     const { challenge = "" } = schemes[name] ?? {};

@@ -5,21 +5,21 @@ import type { AgentCard } from "../protocol/model.js";
 import type { Credential } from "./credentials.js";
 
 /**
- * The client's secrets by the names of the security schemes in the agent's card. Three short names exist: `bearer` for
- * the card's only HTTP bearer scheme, `apiKey` for its only API key scheme, and `oauth` for its only OAuth2 or OpenID
- * Connect scheme, unless the card has a scheme of that name. Names that the card does not have are ignored.
+ * The client's secrets, by the names of the security schemes in the agent's card. Three short names also work: `bearer`
+ * for the card's only HTTP bearer scheme, `apiKey` for its only API key scheme, and `oauth` for its only OAuth2 or
+ * OpenID Connect scheme, unless the card has a scheme of that name. Names that the card lacks are ignored.
  */
 export interface CredentialOptions {
   readonly [scheme: string]: Secret | undefined;
 }
 
 /**
- * A string is an API key or a bearer token (also for OAuth2 and OpenID Connect schemes). A function returns a changing
- * one: it is called for every call, and once more after a refusal.
+ * The secret of a scheme. A string is an API key or a bearer token, also for OAuth2 and OpenID Connect. A function
+ * returns the current secret: it is called for every call, and once more after a refusal.
  */
 export type Secret = string | (() => string | Promise<string>) | BasicSecret | OAuthSecret;
 
-/** For HTTP basic authentication. */
+/** User name and password for HTTP basic authentication. */
 export interface BasicSecret {
   /** The user. */
   readonly username: string;
@@ -28,13 +28,13 @@ export interface BasicSecret {
 }
 
 /**
- * For OAuth2 and OpenID Connect: the authorization code flow with `authorizationCode`, the device code flow with
- * `deviceCode`, whichever the card names of both, and without them the client credentials flow.
+ * A client for OAuth2 and OpenID Connect. Uses the authorization code flow with `authorizationCode`, the device code
+ * flow with `deviceCode`, with both whichever the card names, and the client credentials flow without them.
  */
 export interface OAuthSecret {
-  /** The client as the authorization server knows it. */
+  /** Id of the client at the authorization server. */
   readonly clientId: string;
-  /** Secret of the client. Default: none, and the client identifies itself only by its id. */
+  /** Secret of the client. Default: none, for a public client. */
   readonly clientSecret?: string | undefined;
   /**
    * Shows the user where to approve. Polling starts after it returns; an error it throws fails the call. Default: none,
@@ -43,11 +43,9 @@ export interface OAuthSecret {
   readonly deviceCode?: ((prompt: DeviceCodePrompt) => void | Promise<void>) | undefined;
   /** Sends the user's browser to the authorization server, with PKCE (RFC 7636). Default: none. */
   readonly authorizationCode?: AuthorizationCodeFlow | undefined;
-  /** Keeps the tokens beyond this client. Default: they are kept in memory. */
+  /** Stores the tokens beyond this client. Default: in memory. */
   readonly tokenStore?: TokenStore | undefined;
-  /**
-   * Scopes to request; nothing can widen them. Default: those of the card's requirement, plus what a refusal asks for.
-   */
+  /** Scopes to request, and no others. Default: those of the card's requirement, plus those that a refusal asks for. */
   readonly scopes?: readonly string[] | undefined;
   /** How the client's secret is sent to the token endpoint. Default: `client_secret_basic`. */
   readonly authentication?: "client_secret_basic" | "client_secret_post" | undefined;
@@ -57,29 +55,29 @@ export interface OAuthSecret {
    */
   readonly parameters?: Readonly<Record<string, string>> | undefined;
   /**
-   * The only origins that tokens are requested from, and which may see the secret, such as `https://login.example`.
-   * Default: the origin that the card was read from; none for a card passed as an object.
+   * The only origins that get the secret and are asked for tokens, such as `https://login.example`. Default: the origin
+   * that the card was read from; none for a card passed as an object.
    */
   readonly trustedOrigins?: readonly string[] | undefined;
 }
 
 /**
- * Opens `urlFor(redirectUri)` in a browser and returns the URL at which the browser was called back, with its query:
- * that of `redirectUri`. The client checks `state` and `iss`. What it throws fails the call.
+ * Opens `urlFor(redirectUri)` in a browser, and returns the URL to which the browser was sent back: `redirectUri` with
+ * its query. The client checks `state` and `iss`. An error that it throws fails the call.
  */
 export type AuthorizationCodeFlow = (request: AuthorizationCodeRequest) => Promise<string>;
 
 /** A request for the user's authorization. */
 export interface AuthorizationCodeRequest {
-  /** The page of the authorization server that sends the browser back to this URI. */
+  /** Returns the page of the authorization server that sends the browser back to `redirectUri`. */
   readonly urlFor: (redirectUri: string) => string;
-  /** Aborts when no call waits for the token any more. */
+  /** Aborts when no call waits for the token anymore. */
   readonly signal: AbortSignal;
 }
 
-/** A store of tokens. Tokens are secrets: with them, anyone can call in the user's name. */
+/** Stores tokens. They are secrets: whoever has them can call as the user. */
 export interface TokenStore {
-  /** Returns the tokens that were saved last. */
+  /** Returns the tokens saved last; `undefined` without any. */
   load(): StoredTokens | undefined | Promise<StoredTokens | undefined>;
   /** Called with each new token. */
   save(tokens: StoredTokens): void | Promise<void>;
@@ -87,7 +85,7 @@ export interface TokenStore {
 
 /** Tokens of an authorization server. */
 export interface StoredTokens {
-  /** The token endpoint that issued them: they are used with no other. */
+  /** The token endpoint that issued them. They are used with no other. */
   readonly tokenUrl: string;
   /** The bearer token. */
   readonly accessToken: string;
@@ -99,7 +97,7 @@ export interface StoredTokens {
   readonly scopes: readonly string[];
 }
 
-/** The code and the URL with which a user approves on another device. */
+/** The code and the URL for approval on another device (RFC 8628). */
 export interface DeviceCodePrompt {
   /** Where the user enters the code. */
   readonly verificationUri: string;
@@ -112,8 +110,8 @@ export interface DeviceCodePrompt {
 }
 
 /**
- * Returns the credential itself. Called for every call, and once more with the error when the agent refused the
- * previous one. `undefined` means none, or no retry.
+ * Returns the credential of a call. Called for every call, and once more with the error if the agent refused the
+ * previous one. `undefined`: no credential, or no retry.
  */
 export type CredentialProvider = (context: {
   readonly card: AgentCard;

@@ -2,10 +2,10 @@ import type { Identity } from "./schemes/scheme.js";
 
 // The requirements of a call: an OR of ANDs, as in the card (spec 4.5).
 
-/** Schemes that apply together, by name: alone, or with the scopes that each must grant. */
+/** Schemes that a caller must satisfy together: a list of names, or the names with the scopes that each must grant. */
 export type Alternative = readonly string[] | Readonly<Record<string, readonly string[]>>;
 
-/** Alternatives, of which one must hold. An empty one lets callers in that show nothing. */
+/** Alternatives, one of which a caller must satisfy. An empty one admits callers without credentials. */
 export type Requirements = readonly Alternative[];
 
 /** An alternative as pairs of a scheme and its scopes. */

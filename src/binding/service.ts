@@ -41,13 +41,13 @@ export interface CallHead {
 
 /** Limits that a binding enforces, in bytes, counts or milliseconds. */
 export interface BindingLimits {
-  /** Size of a request, decoded to a binary message. Default: 4 MiB. */
+  /** Size of a request in its binary form. Default: 4 MiB. */
   readonly contentMaxBytes: number;
   /** Size of a JSON body; larger than `contentMaxBytes`, because base64 is longer. Default: 6 MiB. */
   readonly jsonBodyMaxBytes: number;
   /**
-   * Values and names of members in one request, at every level: those of JSON, and in binary messages also messages,
-   * entries of lists and unknown fields. Default: 250,000.
+   * Values and member names in one request, at all levels; in binary messages also nested messages, list entries and
+   * unknown fields. Default: 250,000.
    */
   readonly jsonMaxValues: number;
   /** Silence on an event stream before a comment is sent. Default: 4 s. */

@@ -22,7 +22,20 @@ import type { MountAddress } from "./mounts.js";
 
 // Checks that a card has what it must have (spec 4.4, 5.7) and does not contradict itself.
 
-/** A card that contradicts itself. The message lists every problem, each with what to change. */
+/**
+ * The card contradicts itself. The message lists every problem and what to change.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await serve({ card, agent });
+ * } catch (error) {
+ *   if (!(error instanceof CardError)) throw error;
+ *   console.error(error.message);
+ *   process.exitCode = 1;
+ * }
+ * ```
+ */
 export class CardError extends TypeError {
   /** Every problem, as a sentence that names the member of the card. */
   readonly problems: readonly string[];

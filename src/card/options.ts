@@ -40,7 +40,7 @@ export interface ExtensionOptions {
   readonly params?: JsonObject | undefined;
 }
 
-/** The part of an agent's card that its author writes; the framework adds interfaces and capabilities (spec 4.4). */
+/** The part of an agent's card that you write; Trivium adds interfaces and capabilities (spec 4.4). */
 export interface CardOptions {
   /** Name of the agent, shown to people. */
   readonly name: string;
@@ -67,14 +67,14 @@ export interface CardOptions {
    * Default: what is running.
    */
   readonly capabilities?: CapabilityOptions | undefined;
-  /** What authenticated callers see beyond the public card; needs `authenticate`. Default: no extended card. */
+  /** Additions for authenticated callers (spec 3.1.11). Needs `auth` or `authenticate`. Default: no extended card. */
   readonly extended?: CardAdditions | ExtendCard | undefined;
   /** How long clients may use the card without revalidation, in seconds. Default: 300. */
   readonly cacheMaxAgeSeconds?: number | undefined;
   /**
-   * The card for requests that name no version. `"both"`: one card for readers of every served version. A version: its
-   * pure card, for strict readers that reject unknown members. A request that names a version gets the pure card of
-   * that version. Default: `"both"`.
+   * The card for requests that name no version. `"both"`: one card for readers of every served version. A version: the
+   * card of that version alone, for strict readers that reject unknown members. A request that names a version gets the
+   * card of that version alone. Default: `"both"`.
    */
   readonly audience?: "both" | VersionName | undefined;
   /**

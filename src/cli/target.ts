@@ -18,7 +18,7 @@ export function parseTarget(address: string, bindingFlag?: Binding): Target {
   if (isHttp && isAgent(address)) return { kind: "agent", url: address, binding: bindingFlag };
   const binding = bindingFlag ?? (isHttp ? bindingOfUrl(address) : "GRPC");
   if (bindingRow(binding).address === "url" && !isHttp)
-    throw new TypeError(`${binding} needs an http(s) URL, ${address} is none`);
+    throw new TypeError(`${binding} needs an http(s) URL, not ${address}`);
   return { kind: "interface", binding, address };
 }
 

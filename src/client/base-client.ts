@@ -47,7 +47,7 @@ import { type Allowance, lateAnswer, pollPause, startAllowance } from "./timing.
 
 type Methods = (typeof A2AService)["method"];
 
-/** The eleven operations for callers: requests may be plain objects with only the relevant members. */
+/** The eleven operations (spec 3.1). Requests may be plain objects with only the members that matter. */
 export type ClientOperations = {
   readonly [K in OperationName]: (
     request: MessageInitShape<Methods[K]["input"]>,
@@ -79,7 +79,7 @@ export interface ClientParts {
  * are safe to repeat, and resumes broken streams.
  */
 export class BaseClient {
-  /** The eleven operations with whole messages: a transport that can be wrapped or served again. */
+  /** The eleven operations with complete request messages: a transport that can be wrapped or served again. */
   readonly operations: Operations<CallOptions>;
   readonly #parts: ClientParts;
 
@@ -105,15 +105,15 @@ export class BaseClient {
     return this.#parts.access.card;
   }
 
-  /** How the agent is reached, and which interfaces were skipped and why; `undefined` before the first answer. */
+  /** The interface in use, and the interfaces that were skipped and why; `undefined` before the first answer. */
   get connection(): Connection | undefined {
     return this.#parts.access.connection;
   }
 
   /**
    * Sends a message and waits for the answer: a reply, or a task that has ended or is interrupted (spec 3.1.1). If the
-   * agent returns a task before that, it waits as `wait()` does, unless `configuration.returnImmediately` is set.
-   * Throws `deadlineExceeded` after `timeoutMs`; its metadata has `taskId` and `state` if the agent has named a task by
+   * agent returns a task earlier, it waits as `wait()` does, unless `configuration.returnImmediately` is set. Throws
+   * `deadlineExceeded` after `timeoutMs`; its metadata has `taskId` and `state` if the agent has created a task by
    * then.
    */
   async send(content: Content, options: SendOptions = {}): Promise<Answer> {
@@ -127,7 +127,7 @@ export class BaseClient {
     return this.#waitFor(task, options, allowance);
   }
 
-  /** Sends a message and gives its answer as it comes (spec 3.1.2). It is sent when the stream is first used. */
+  /** Sends a message and streams the answer (spec 3.1.2). It is sent when the stream is first used. */
   stream(content: Content, options: SendOptions = {}): AnswerStream {
     const request = sendRequest(content, options);
     const continuesTask = request.message?.taskId !== "" && options.continue instanceof Answer;
@@ -136,8 +136,8 @@ export class BaseClient {
   }
 
   /**
-   * Cancels a task (spec 3.1.5) and gives it as the agent left it: `canceled`, or still `working` when the agent takes
-   * its time. Throws `taskNotCancelable` for a task that has ended, and `taskNotFound`.
+   * Cancels a task (spec 3.1.5) and returns it: `canceled`, or still `working` if the agent needs time to stop. Throws
+   * `taskNotCancelable` for a task that has ended, and `taskNotFound`.
    */
   async cancel(taskId: string, options: TaskCallOptions = {}): Promise<Answer> {
     checkCallOptions(options);
@@ -147,8 +147,8 @@ export class BaseClient {
   }
 
   /**
-   * Follows a task until it ends (spec 3.1.6): gives the task as it is, then its events. Reading it fails with
-   * `taskNotFound`.
+   * Follows a task until it ends (spec 3.1.6): yields the task as it is, then its events. Reading fails with
+   * `taskNotFound` for an unknown task.
    */
   watch(taskId: string, options: TaskCallOptions = {}): AnswerStream {
     checkCallOptions(options);
@@ -161,9 +161,9 @@ export class BaseClient {
   }
 
   /**
-   * Waits until a task has ended or is interrupted, by subscription or by polling, whichever the agent supports.
-   * Returns the task at that point. Throws `taskNotFound`, and `deadlineExceeded` after `timeoutMs`; its metadata has
-   * `taskId` and the last known `state`.
+   * Waits until a task has ended or is interrupted, by subscription, or by polling if the agent cannot stream. Returns
+   * the task at that point. Throws `taskNotFound`, and `deadlineExceeded` after `timeoutMs`; its metadata has `taskId`
+   * and the last known `state`.
    */
   async wait(taskId: string, options: TaskCallOptions = {}): Promise<Answer> {
     checkCallOptions(options);
@@ -228,7 +228,7 @@ export class BaseClient {
     return this.operations.getTask({ $typeName: "lf.a2a.v1.GetTaskRequest", id, tenant }, options);
   }
 
-  /** Fetches the card again and uses it from now on. A card that was passed as an object stays. */
+  /** Fetches the card again and uses it from now on. A card that was passed as an object is kept. */
   async refreshCard(): Promise<AgentCard> {
     await this.#parts.refresh(this.operations);
     return this.card;

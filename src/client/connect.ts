@@ -26,15 +26,15 @@ import { knownVersions } from "./versions.js";
 
 export type { Client } from "./base-client.js";
 
-/** The address of an agent: the URL of its base or its card, or the card itself, as a message or as JSON. */
+/** The address of an agent: its base URL, the URL of its card, or the card itself as a message or as JSON. */
 export type AgentAddress = string | URL | AgentCard | JsonObject;
 
 /** Creates clients. */
 export interface ClientFactory {
   /**
-   * Reads an agent's card and creates a client for it; interfaces are contacted on first use. Waits up to 8 s for an
-   * agent that restarts (`retry`). Throws a `ConnectionError` when no server answers, `unavailable` when there is no
-   * card, and `invalidAgentResponse` when it is not a card.
+   * Reads an agent's card and creates a client; interfaces are contacted on first use. Waits up to 8 s for an agent
+   * that restarts (`retry`). Rejects with a `TypeError` for wrong options, a `ConnectionError` if no server answers,
+   * `unavailable` if there is no card, and `invalidAgentResponse` if the document is not a card.
    */
   connect(agent: AgentAddress, options?: ConnectOptions): Promise<Client>;
 }

@@ -6,7 +6,7 @@ export interface InterfaceName {
   readonly binding: string;
   /** The card's own name for the binding, if it differs from the protocol's, such as `REST`. */
   readonly listedAs?: string | undefined;
-  /** Where calls go, as written in the card. */
+  /** URL of the interface, as written in the card. */
   readonly url: string;
   /** Protocol version. */
   readonly version: string;
@@ -14,13 +14,13 @@ export interface InterfaceName {
 
 /** An interface that was not used, and why. */
 export interface UnusedInterface extends InterfaceName {
-  /** For people; the wording may change. */
+  /** The reason in words, which may change. */
   readonly reason: string;
 }
 
 /** The interface over which a client currently reaches its agent. */
 export interface Connection extends InterfaceName {
-  /** Interfaces before it that were not used. */
+  /** Interfaces that were preferred but not used. */
   readonly skipped: readonly UnusedInterface[];
   /** @deprecated Read `skipped`. 0.3 has no member of this name. */
   readonly passedOver: readonly UnusedInterface[];
@@ -48,7 +48,19 @@ export class CredentialsError extends CallError {
   }
 }
 
-/** No interface of the card could serve a call; `code` is `unavailable`. */
+/**
+ * No interface of the card could serve a call. Its `code` is `unavailable`.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await client.send("hello");
+ * } catch (error) {
+ *   if (!(error instanceof NoInterfaceError)) throw error;
+ *   for (const { binding, url, reason } of error.skipped) console.error(binding, url, reason);
+ * }
+ * ```
+ */
 export class NoInterfaceError extends ConnectionError {
   /** Every interface of the card, and why it was not used. */
   readonly skipped: readonly UnusedInterface[];

@@ -19,7 +19,7 @@ export interface ClientLimits {
   /** Time limit for fetching an agent card in milliseconds, including redirects. Default: 10,000. */
   readonly cardTimeoutMs: number;
   /**
-   * Size of a reply, and of one event of a stream, in bytes. It may have one JSON value for every 32 of them, and at
+   * Size of a reply, and of one event of a stream, in bytes. It may contain one JSON value for every 32 bytes, and at
    * least 250,000. Default: 32 MiB.
    */
   readonly replyMaxBytes: number;
@@ -33,13 +33,12 @@ export interface ClientLimits {
   /** First polling interval in milliseconds for agents that cannot stream; it grows to ten times that. Default: 500. */
   readonly pollMs: number;
   /**
-   * Time between two pings on a gRPC connection with calls under way, in milliseconds; `Infinity` for none. They find
-   * out that a silent network has lost the connection: its streams then resume. Most gRPC servers close a connection
-   * that is pinged more often than every 5 minutes (`too_many_pings`); agents on Trivium take any interval. Default:
-   * 330,000.
+   * Time between two pings on a gRPC connection with open calls, in milliseconds; `Infinity` for none. Pings detect a
+   * connection that was lost without notice, so that its streams resume. Most gRPC servers close a connection that is
+   * pinged more often than every 5 minutes (`too_many_pings`); Trivium accepts any interval. Default: 330,000.
    */
   readonly grpcKeepaliveMs: number;
-  /** Time for the answer to such a ping in milliseconds; then the connection counts as lost. Default: 20,000. */
+  /** Time limit of the answer to a ping, in milliseconds; after it the connection counts as lost. Default: 20,000. */
   readonly grpcKeepaliveTimeoutMs: number;
 }
 
@@ -71,20 +70,21 @@ export const defaultClientLimits: ClientLimits = {
 };
 
 /**
- * Wraps every call of a client, once however often it is retried. What it throws fails the call, and it may answer in
- * the agent's place.
+ * Wraps every call of a client, once for all its attempts. It may answer instead of the agent; an error that it throws
+ * fails the call.
  */
 export type ClientInterceptor = Interceptor<CallOptions>;
 
 /**
- * An authorization that a task waits for (spec 7.6). It comes from the agent: let the user decide whether to follow it.
+ * An authorization that a task waits for (spec 7.6). It comes from the agent, so let the user decide whether to follow
+ * it.
  */
 export interface AuthorizationPrompt {
   /** The task that waits. */
   readonly taskId: string;
   /** Its context. */
   readonly contextId: string;
-  /** The agent's explanation for people; `""` when it gave none. */
+  /** The agent's explanation for people; `""` without one. */
   readonly text: string;
   /**
    * The page to open: https, or http on this machine. `undefined` for an agent without the authorization extension,
@@ -93,11 +93,11 @@ export interface AuthorizationPrompt {
   readonly url: string | undefined;
   /** A code to enter there. */
   readonly userCode: string | undefined;
-  /** What the agent asks for; empty when it does not say. */
+  /** Scopes that the agent asks for; empty if it names none. */
   readonly scopes: readonly string[];
 }
 
-/** Options of a client: its choice of interfaces, and defaults for its calls. */
+/** Options of a client: choice of interfaces, credentials, retries and defaults of its calls. */
 export interface ClientOptions {
   /**
    * Bindings in order of preference: `JSONRPC`, `GRPC`, `HTTP+JSON`, `CONNECT`, or another binding's URI. A newer
@@ -105,8 +105,8 @@ export interface ClientOptions {
    */
   readonly prefer?: readonly string[] | undefined;
   /**
-   * Protocol versions that may be used; with only the newest, agents that have only older ones are not called. Cards of
-   * every version are read. Default: every supported protocol version.
+   * Protocol versions that may be used. Agents that serve none of them are not called. Cards of every version are read.
+   * Default: every supported protocol version.
    */
   readonly versions?: readonly VersionName[] | undefined;
   /**
@@ -117,13 +117,13 @@ export interface ClientOptions {
   /** Secrets for the card's security schemes by scheme name, or a function that returns each call's credential. */
   readonly credentials?: CredentialOptions | CredentialProvider | undefined;
   /**
-   * Called when a task waits for an authorization out of band: opens the page, or shows the code. Once for each
-   * request; the stream continues when it returns, and `send` answers after the authorization where the agent waits for
-   * it. What it throws fails the call. Default: none, and `send` answers with the state `"auth-required"`.
+   * Called when a task waits for an authorization out of band, once for each request: open the page, or show the code.
+   * The stream continues when it returns, and `send` resolves after the authorization if the agent waits for it. An
+   * error that it throws fails the call. Default: none, and `send` resolves with the state `"auth-required"`.
    */
   readonly onAuthRequired?: ((prompt: AuthorizationPrompt) => void | Promise<void>) | undefined;
   /**
-   * Errors in the spans of OpenTelemetry. `exceptions: "type"` leaves out their messages, which may hold texts of users and
+   * Errors in OpenTelemetry spans. `exceptions: "type"` leaves out their messages, which may contain texts of users and
    * agents. Only the client for Node has spans. Default: `{ exceptions: "full" }`.
    */
   readonly telemetry?: Pick<TelemetryOptions, "exceptions"> | undefined;
@@ -131,10 +131,7 @@ export interface ClientOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Extensions to activate in every call. */
   readonly extensions?: readonly string[] | undefined;
-  /**
-   * Activates the idempotent-send extension for messages to agents that list it, so that they may be retried. Default:
-   * true.
-   */
+  /** Activates the idempotent-send extension at agents that list it, so that messages can be retried. Default: true. */
   readonly sendOnce?: boolean | undefined;
   /**
    * Time limit of each call in milliseconds, including all attempts; a call's own limit takes precedence. Default:
@@ -143,34 +140,37 @@ export interface ClientOptions {
   readonly timeoutMs?: number | undefined;
   /** Retries of calls that are safe to repeat; `false` disables them. Default: the defaults of `RetryOptions`. */
   readonly retry?: RetryOptions | false | undefined;
-  /** Called before each pause between attempts of a call, and of the search for the card. Default: none. */
+  /** Called before each pause between two attempts of a call or of the search for the card. Default: none. */
   readonly onRetry?: ((notice: RetryNotice) => void) | undefined;
-  /** Wrap every call, the first outermost. Default: none. */
+  /** Wrap every call; the first is the outermost. Default: none. */
   readonly interceptors?: readonly ClientInterceptor[] | undefined;
   /** Additional bindings, under their URIs in cards. A built-in name replaces that binding. */
   readonly transports?: readonly TransportFactory[] | undefined;
-  /** Called with the connection, first and whenever it changes. */
+  /** Called with the first connection, and whenever it changes. */
   readonly onConnection?: ((connection: Connection) => void) | undefined;
-  /** Replaces the card by the extended one if the agent has one for this caller. Default: when credentials are set. */
+  /**
+   * Whether to use the extended card if the agent has one for this caller (spec 3.1.11). Default: when credentials are
+   * set.
+   */
   readonly extendedCard?: boolean | undefined;
-  /** Cards fetched before. Default: one cache for all clients of the process. `false` disables caching. */
+  /** Cache of agent cards. Default: one cache for all clients of the process. `false` disables caching. */
   readonly cardCache?: CardCache | false | undefined;
   /**
-   * `true`: cards and redirects may name any address. `false`: only public internet addresses are called, also for the
-   * card itself. Default: they may name public addresses, the address of the card if the caller named it, and loopback
-   * if the card came from there.
+   * Addresses that cards and redirects may name. `true`: any. `false`: only public internet addresses, also for the
+   * card itself. Default: public addresses, the address of the card if the caller named it, and loopback if the card
+   * came from there.
    */
   readonly allowPrivate?: boolean | undefined;
   /**
-   * Origins besides the host of the card that get secrets, such as `https://grpc.agent.example`: credentials, and
-   * headers and query parameters that are an API key of the card or whose name says so (`authorization`, `cookie`,
-   * `x-api-key`). Interfaces elsewhere are not called with them. The hosts of a card passed as an object get them.
-   * Default: none.
+   * Origins that get secrets in addition to the host of the card, such as `https://grpc.agent.example`. Secrets are
+   * credentials, and headers and query parameters that are an API key of the card or are named like one
+   * (`authorization`, `cookie`, `x-api-key`). Interfaces elsewhere are not called with secrets. The hosts of a card
+   * passed as an object get them. Default: none.
    */
   readonly trustedOrigins?: readonly string[] | undefined;
   /** Allows secrets over plaintext to other machines. Default: false. */
   readonly allowPlaintext?: boolean | undefined;
-  /** Certificates, where the platform lets a program choose them. */
+  /** Certificates, on platforms that let a program choose them. */
   readonly tls?: ClientTls | undefined;
   /**
    * Whether gRPC addresses without a scheme are called over TLS. Default: when the card was fetched over TLS or passed
@@ -179,11 +179,14 @@ export interface ClientOptions {
   readonly grpcTls?: boolean | undefined;
   /** Limits that differ from their defaults. Default: `{}`. */
   readonly limits?: Partial<ClientLimits> | undefined;
-  /** Used for HTTP calls; it decides which addresses it calls. Default: the platform's own. */
+  /**
+   * Used for HTTP calls. It decides which addresses it calls; `allowPrivate` does not apply to it. Default: the
+   * platform's own.
+   */
   readonly fetch?: typeof fetch | undefined;
   /**
-   * Hears at `debug` of members of the agent's answers that cannot be read, such as a `timestamp` that is no time, and are
-   * left out: each once. Default: none.
+   * Logs at `debug`, once each, which members of the agent's answers are left out because they cannot be read, such as
+   * an invalid `timestamp`. Default: none.
    */
   readonly logger?: Logger | false | undefined;
   /** Time, for tests. Default: the machine's time. */

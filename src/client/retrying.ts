@@ -9,13 +9,13 @@ import { isAway, isRetryable, isUnsent } from "./failures.js";
 import type { Attempt, OpenStream } from "./interface-client.js";
 import { startAllowance } from "./timing.js";
 
-/** Number and pauses of the retries of a call. */
+/** Number of retries, and pauses between them. */
 export interface RetryOptions {
   /** Attempts of one call, including the first; 1 disables retries. Default: 4. */
   readonly maxAttempts?: number | undefined;
   /**
-   * How long a call of which nothing was sent is retried, and the search for the card, beyond `maxAttempts`: an agent that
-   * restarts is mostly back by then. In milliseconds from the first failure; 0 leaves `maxAttempts` alone. Default: 8,000.
+   * How long a call of which nothing was sent, and the search for the card, are retried beyond `maxAttempts`, so that
+   * an agent can restart. In milliseconds from the first failure; 0: `maxAttempts` applies. Default: 8,000.
    */
   readonly unsentMs?: number | undefined;
   /** Upper bound of the first pause in milliseconds; it doubles with each further pause. Default: 200. */
@@ -23,17 +23,17 @@ export interface RetryOptions {
   /** Upper bound of every pause that the agent does not set, in milliseconds. Default: 5,000. */
   readonly maxPauseMs?: number | undefined;
   /**
-   * Longest pause that an agent may set, in milliseconds. With a longer one the call fails; the error's `retryAfterMs`
-   * has it. Default: 60,000.
+   * Longest pause that an agent may request, in milliseconds. If it requests a longer one, the call fails, and the
+   * error's `retryAfterMs` has the pause. Default: 60,000.
    */
   readonly maxRetryAfterMs?: number | undefined;
   /** Retry budget of all calls of the client; each successful call returns a tenth of a retry. Default: 20. */
   readonly budget?: number | undefined;
 }
 
-/** A retry that is about to be made, after a pause. */
+/** A retry that follows after a pause. */
 export interface RetryNotice {
-  /** Why the last attempt failed. */
+  /** The error of the last attempt. */
   readonly error: unknown;
   /** Time since the first failure in milliseconds. */
   readonly failingMs: number;

@@ -16,11 +16,11 @@ import type { CallOptions } from "../protocol/context.js";
 import type { SendMessageConfigurationSchema } from "../protocol/model.js";
 import type { StateName } from "../protocol/states.js";
 
-/** The conversation that a message continues: an `Answer`, or its ids as they were stored. */
+/** The conversation that a message continues: an `Answer`, or its stored ids. */
 export interface Continuation {
   /** The task that gets the message. Default: a new one in the context. */
   readonly taskId?: string | undefined;
-  /** The conversation. `""`, from an agent that names none, continues nothing. */
+  /** The context. `""`, from an agent that names none, continues nothing. */
   readonly contextId: string;
   /** The state of the task. If it has ended, a new task starts in its context. Default: the task has not ended. */
   readonly state?: StateName | "message" | undefined;
@@ -34,12 +34,14 @@ export interface TaskCallOptions extends CallOptions {
 
 /** Options of a message. */
 export interface SendOptions extends TaskCallOptions {
-  /** The answer to continue: its task while that waits or works, else its context. Default: a new conversation. */
+  /**
+   * The answer to continue: its task while that is waiting or working, else its context. Default: a new conversation.
+   */
   readonly continue?: Continuation | undefined;
   /**
-   * Cancels the task when `signal` aborts or `timeoutMs` is over; the call then rejects once the agent has answered the
-   * cancel, or after two seconds. Use it where no one else waits for the task, such as in an agent that asks another
-   * one. Default: false, and either ends the call and leaves the task working.
+   * Cancels the task when `signal` aborts or `timeoutMs` has passed; the call then rejects once the agent has answered
+   * the cancel, or after two seconds. Use it if nobody else waits for the task, as in an agent that calls another one.
+   * Default: false, and the task continues.
    */
   readonly cancelOnAbort?: boolean | undefined;
   /** Id of the message; a repeat with the same id may start nothing twice. Default: a random UUID. */
@@ -48,7 +50,10 @@ export interface SendOptions extends TaskCallOptions {
   readonly referenceTaskIds?: readonly string[] | undefined;
   /** Metadata of the message. */
   readonly metadata?: JsonObject | undefined;
-  /** What the sender accepts and how it wants to hear of the task (spec 3.2.2). Default: the agent's defaults. */
+  /**
+   * Accepted output, history length, push notification and whether to return immediately (spec 3.2.2). Default: the
+   * agent's defaults.
+   */
   readonly configuration?: MessageInitShape<typeof SendMessageConfigurationSchema> | undefined;
 }
 

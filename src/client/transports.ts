@@ -9,13 +9,13 @@ import type { KnownVersions } from "./versions.js";
 /** The address of an interface and its protocol version. */
 export interface InterfaceAddress {
   /**
-   * Where calls go, as written in the card. If it lists `0.0.0.0` or `[::]` and was read from this machine: the card's
-   * host.
+   * URL of the interface, as written in the card. If it lists `0.0.0.0` or `[::]` and was read from this machine: the
+   * card's host.
    */
   readonly url: string;
   /** As written in the card. */
   readonly version: string;
-  /** The card does not say whether the agent speaks this version. */
+  /** Whether the version is a guess, because the card does not name it. */
   readonly isGuess?: boolean | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface TransportSetting {
   readonly replyMaxBytes: number;
   /** Certificates, for bindings that open their own connections. */
   readonly tls: ClientTls | undefined;
-  /** Whether an interface is called over TLS; gRPC addresses need not say. */
+  /** Returns whether an interface is called over TLS. gRPC addresses may have no scheme. */
   readonly isSecure: (url: string) => boolean;
   /** Time limit for establishing a connection in milliseconds. */
   readonly connectTimeoutMs: number;
@@ -47,9 +47,9 @@ export interface TransportSetting {
 export interface TransportFactory {
   /** `JSONRPC`, `GRPC`, `HTTP+JSON`, `CONNECT`, or another binding's URI in cards. */
   readonly binding: string;
-  /** Versions that it supports. Default: any. */
+  /** Protocol versions that it supports. Default: any. */
   readonly versions?: readonly string[] | undefined;
-  /** Creates the client side for one interface; called on first use. */
+  /** Connects to one interface. Called on first use. */
   create(address: InterfaceAddress, setting: TransportSetting): Transport | Promise<Transport>;
 }
 

@@ -22,6 +22,16 @@ const platform: Platform = {
   }),
 };
 
-/** A client for browsers and workers: JSON-RPC and HTTP+JSON, with Connect and gRPC-Web loaded on first use. */
+/**
+ * A client for browsers and workers: JSON-RPC and HTTP+JSON, with Connect and gRPC-Web loaded on first use.
+ *
+ * @example
+ * ```ts
+ * const client = await Client.connect("https://agent.example");
+ * const stream = client.stream("What is the weather in Oslo?");
+ * for await (const piece of stream.text) output.append(piece);
+ * await client.close();
+ * ```
+ */
 export const Client: ClientFactory = clientFactory(platform);
 export type Client = AnyClient;

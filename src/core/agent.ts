@@ -18,8 +18,20 @@ import type { TurnCause } from "./ports.js";
 export type AbortKind = "Canceled" | "DeadlineExceeded" | "Draining" | "OwnershipLost" | "ResourceExhausted";
 
 /**
- * `signal.reason` of a turn, and what a pending `emit`, `receive` or `ask` rejects with. Its `name` is `AbortError`, as
- * that of every abort, so that code between the agent and its signal does not retry.
+ * The abort of a turn: `signal.reason`, and the error of a pending `emit`, `receive` or `ask`. Its `name` is
+ * `AbortError`, so that libraries that get the signal do not retry.
+ *
+ * @example
+ * ```ts
+ * const agent: Agent = async function* ({ text, signal, logger }) {
+ *   try {
+ *     yield artifact(await model.complete(text, { signal }));
+ *   } catch (error) {
+ *     if (error instanceof TurnAborted) logger.info({ kind: error.kind }, "stopped early");
+ *     throw error;
+ *   }
+ * };
+ * ```
  */
 export class TurnAborted extends DOMException {
   /** Why the turn was aborted. */
@@ -33,30 +45,30 @@ export class TurnAborted extends DOMException {
 
 /** Tokens left in the current budget window of a caller. */
 export interface TokenBudget {
-  /** Tokens. 0 when the budget is used up; `Infinity` without one. */
+  /** Number of tokens: 0 when the budget is used up, `Infinity` without a budget. */
   readonly left: number;
 }
 
-/** The event that ended the wait for an authorization: a wake, or a message. */
+/** How the wait for an authorization ended: by a wake, or by a message of the caller. */
 export interface AuthorizationEnd {
-  /** The caller's message, such as a refusal. `undefined`: the task was woken. */
+  /** The caller's message, such as a refusal; `undefined` if the task was woken. */
   readonly message: Message | undefined;
   /** Data of the wake. */
   readonly wake: JsonValue | undefined;
 }
 
-/** Options for calls of a turn to another agent of its server. */
+/** Options of a client that a turn gets of another agent of its server. */
 export interface AgentCallOptions {
   /**
-   * The caller. Default: that of the turn. Needed where the other agent identifies its callers by itself, since owners
-   * with the same name may be different people there.
+   * The caller. Default: that of the turn. Required if the other agent has its own authentication, since the same owner
+   * name may be another person there.
    */
   readonly principal?: Principal | undefined;
-  /** Headers of every call, besides those of the trace. Default: none. */
+  /** Headers of every call, in addition to those of the trace. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** One run of the agent: the message it answers, its context, and the means to answer. */
+/** One run of the agent for one message: the message, its task and context, and methods to answer. */
 export interface Turn {
   /**
    * The message that started the turn, or the last one that `receive` took. After a wake or a restart: the message of
@@ -67,15 +79,15 @@ export interface Turn {
   readonly text: string;
   /**
    * Its first data part as plain JSON; `undefined` without one. `turn.data(schema)` checks it with a Standard Schema
-   * (zod, valibot, arktype) and throws `invalidParams` with the path of each violation, which answers the caller when
-   * the agent lets it pass. An asynchronous schema is a `TypeError`.
+   * (zod, valibot, arktype) and throws `invalidParams` with the path of each violation; if the agent does not catch it,
+   * the caller gets it. Throws a `TypeError` for an asynchronous schema.
    */
   readonly data: ReadData;
-  /** Its files, with their bytes or their URL. Read on each access. */
+  /** Its files, with their bytes or their URL. Created anew on each access. */
   readonly files: readonly FileContent[];
   /** The task as of the start of the turn; `undefined` for a new one. */
   readonly task: Task | undefined;
-  /** The id of the task, also before the task exists. */
+  /** The id of the task, known before the task exists. */
   readonly taskId: string;
   /** The id of the context that the task belongs to. */
   readonly contextId: string;
@@ -89,7 +101,7 @@ export interface Turn {
   readonly principal: Principal;
   /**
    * Returns a header, or a value of gRPC metadata, of the call that started the turn; names are case-insensitive, and
-   * repeated values are joined by commas. `undefined` where it is missing, and always in a turn that no call to this
+   * repeated values are joined by commas. `undefined` for a missing header, and always in a turn that no call to this
    * process started: after a wake or a restart, and for a message that another process received. Headers are never
    * stored.
    */
@@ -97,10 +109,10 @@ export interface Turn {
   /**
    * When the caller of the turn stops waiting, in milliseconds since 1970. The turn continues after that, and its task
    * can still be read and subscribed to. With `deadlines: "abort"` the turn is aborted then if its caller waits for the
-   * task. `undefined` if the caller set none, and in turns in which `header` returns nothing.
+   * task. `undefined` if the caller set none, and in turns that no call to this process started.
    */
   readonly deadline: number | undefined;
-  /** `""` without tenants. */
+  /** The tenant of the caller; `""` without tenants. */
   readonly tenant: string;
   /**
    * 1 for the first run, and one more for each run after a process died while it worked on the turn. A shutdown, and a
@@ -108,13 +120,13 @@ export interface Turn {
    */
   readonly attempt: number;
   /**
-   * `message`: the caller sent one. `restart`: the turn runs again, since its process died or was shut down. `wake`: a
+   * `message`: the caller sent one. `restart`: the turn runs again because its process died or was shut down. `wake`: a
    * parked task became due or was woken.
    */
   readonly cause: TurnCause;
-  /** Data of the wake that started the turn; `undefined` when the parked task became due. */
+  /** Data of the wake that started the turn; `undefined` if the parked task became due. */
   readonly wake: JsonValue | undefined;
-  /** Aborts with a `TurnAborted`. */
+  /** Aborts when the turn must stop; `reason` is a `TurnAborted`. Pass it to everything that waits. */
   readonly signal: AbortSignal;
   /** The logger of the host; its records carry the ids of the task, the context and the request. */
   readonly logger: Logger;
@@ -125,7 +137,7 @@ export interface Turn {
   readonly emit: (event: AgentEvent) => Promise<void>;
   /** Resolves when everything emitted so far is stored. */
   readonly flush: () => Promise<void>;
-  /** Waits for the caller's next message to this task and takes it. */
+  /** Waits for the caller's next message to this task, and returns it. */
   readonly receive: () => Promise<Message>;
   /**
    * Emits an event, then waits for the answer: `await turn.ask(inputRequired("Which account?"))`. A turn that runs
@@ -135,31 +147,30 @@ export interface Turn {
   /**
    * Asks the caller to authorize something out of band, and waits until the host wakes the task
    * (`server.tasks.wake(taskId)`), such as in the callback of an authorization server, or until the caller sends a
-   * message. Neither proves anything: look whether you have the grant, and ask again if not. A turn that runs again
-   * while it waits does not ask twice. Throws a `TypeError` for a URL that is not https, or http on this machine.
+   * message. Neither proves consent: check that you hold the grant, and ask again if not. A turn that runs again while
+   * it waits does not ask twice. Throws a `TypeError` for a URL that is not https, or http on this machine.
    */
   readonly authorize: (request: AuthorizationRequest) => Promise<AuthorizationEnd>;
-  /** The task's messages so far, oldest first. With `last`: only that many of the latest. */
+  /** The task's messages so far, oldest first. `last`: only so many of the latest. */
   readonly history: (options?: { readonly last?: number | undefined }) => Promise<readonly Message[]>;
   /**
    * The conversation of this caller and the agent in this context, over all tasks, oldest first: messages, results, and
-   * replies without a task. It does not have the message that the turn answers, which is `turn.message`. Rejects with a
-   * `TypeError` for an invalid page, and with `conversations: false`.
+   * replies without a task. It does not contain the message that the turn answers, which is `turn.message`. Rejects
+   * with a `TypeError` for an invalid page, and with `conversations: false`.
    */
   readonly conversation: (page?: ConversationPage) => Promise<readonly ConversationEntry[]>;
-  /** The small state of the context. Throws a `TypeError` with `conversations: false`. */
+  /** Small state of the context. Throws a `TypeError` with `conversations: false`. */
   readonly context: ContextState;
   /**
-   * Counts tokens that the turn has used against the budgets of its caller (`rate`), and resolves with what is left. It
-   * counts them even when fewer are left: a turn that runs is never stopped by its budget, and the caller's next new
-   * task is refused. Does nothing without a budget. Rejects with a `TypeError` for anything but a whole number of 0 or
-   * more.
+   * Charges tokens to the budgets of the caller (`rate`), and resolves with what is left. A running turn is never
+   * stopped by its budget: tokens over it are counted too, and the caller's next new task is refused. Does nothing
+   * without a budget. Rejects with a `TypeError` unless `tokens` is a whole number of 0 or more.
    */
   readonly charge: (usage: { readonly tokens: number }) => Promise<TokenBudget>;
   /**
    * Returns a client of another agent of the same server, by its path: `turn.client("/weather").send("…")`. Its calls
-   * need no network. They carry the caller, the trace and the time that is left, and end with the turn: a task that it
-   * waits for is canceled when the turn is aborted. Throws a `TypeError` for a path without an agent.
+   * do not use the network. They pass on the caller, the trace and the remaining time, and end with the turn: a task
+   * that it waits for is canceled when the turn is aborted. Throws a `TypeError` for a path without an agent.
    */
   readonly client: (path: string, options?: AgentCallOptions) => TurnClient;
   /** The tasks that the message references and the caller may see; at most 16. */

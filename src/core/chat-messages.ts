@@ -3,8 +3,8 @@ import type { Turn } from "./agent.js";
 import type { ConversationPage } from "./conversation-view.js";
 
 /**
- * A message in the form that the APIs of language models take: whose it is, and its text, which is never empty. A type and
- * not an interface, so that it also fits where a record is wanted, as in LangChain.
+ * A message as the APIs of language models take it. `content` is never empty. A type instead of an interface, so that
+ * it is assignable to a record, as in LangChain.
  */
 export type ChatMessage = {
   /** Whose message it is. */
@@ -16,10 +16,18 @@ export type ChatMessage = {
 const checkOptions = namesOf<Pick<ConversationPage, "last">>("chatMessages()", { last: true });
 
 /**
- * Returns the input for a language model: what was said in the turn's context, oldest first, and the message that the
- * turn answers as the last one. The agent's messages and artifacts are those of the `assistant`. It takes the text
- * alone, and leaves out what has none: read `turn.conversation` for data and files. `last` is how many entries of the
- * conversation it reads, from 1 to 1,000; default: 50. Rejects as `turn.conversation` does.
+ * Returns the conversation as input for a language model: the entries of the turn's context, oldest first, then the
+ * message that the turn answers. Messages and artifacts of the agent have the role `assistant`. Only text is included:
+ * read `turn.conversation` for data and files. `last` is the number of entries to read, from 1 to 1,000; default: 50.
+ * Rejects as `turn.conversation` does.
+ *
+ * @example
+ * ```ts
+ * const agent: Agent = async function* (turn) {
+ *   const messages = await chatMessages(turn, { last: 20 });
+ *   yield* streamArtifact(model.stream(messages, { signal: turn.signal }));
+ * };
+ * ```
  */
 export async function chatMessages(
   turn: Pick<Turn, "conversation" | "text">,

@@ -7,31 +7,34 @@ import type { Artifact, Message } from "../protocol/model.js";
 
 /** Which entries of a conversation to read. */
 export interface ConversationPage {
-  /** How many of the latest entries, from 1 to 1,000. Default: 50. */
+  /** Number of latest entries, from 1 to 1,000. Default: 50. */
   readonly last?: number | undefined;
-  /** Only entries before this one, or before the one with this `cursor`. Default: up to the message that is answered. */
+  /**
+   * Only entries before this one, or before the one with this `cursor`. Default: before the message that the turn
+   * answers.
+   */
   readonly before?: ConversationEntry | string | undefined;
 }
 
 /** One entry of a conversation: a message, or an artifact of the agent. */
 export interface ConversationEntry {
-  /** Whose it is: the caller's or the agent's. */
+  /** The sender: `"user"` is the caller. */
   readonly role: "user" | "agent";
   /** Its text parts, joined. */
   readonly text: string;
-  /** The first data part as plain JSON, or as a Standard Schema makes it. */
+  /** Its first data part as plain JSON, or as a Standard Schema parses it. */
   readonly data: ReadData;
   /** Its files. */
   readonly files: readonly FileContent[];
   /** When it was stored, by the store's clock. */
   readonly at: Date;
-  /** The task that it belongs to; `undefined` for a message without a task and its reply. */
+  /** The task that it belongs to; `undefined` for a direct reply and the message before it. */
   readonly taskId: string | undefined;
-  /** Its place in the conversation, for `before`. Valid while the conversation is kept. */
+  /** Its position in the conversation, for `before`. Valid while the conversation is stored. */
   readonly cursor: string;
-  /** The message; `undefined` for an artifact, and for what is missing. */
+  /** The message; `undefined` for an artifact and for a missing entry. */
   readonly message: Message | undefined;
-  /** The artifact; `undefined` for a message, and for what is missing. */
+  /** The artifact; `undefined` for a message and for a missing entry. */
   readonly artifact: Artifact | undefined;
   /**
    * Why the entry is empty: it is over 64 KiB, and its task is gone (`"dropped"`), or there is no task that has it or no
@@ -40,19 +43,19 @@ export interface ConversationEntry {
   readonly missing: "dropped" | "large" | undefined;
 }
 
-/** The small state of a context, which all its tasks share. */
+/** Small state of a context, shared by all its tasks. */
 export interface ContextState {
   /** The value under a key; `undefined` when there is none. */
   get(key: string): Promise<JsonValue | undefined>;
   /**
-   * The value under a key as a Standard Schema (zod, valibot, arktype) makes it; `undefined` when there is none. Rejects
-   * with a `TypeError` that has the path of the first violation, which fails the turn, and for an asynchronous schema.
+   * The value of a key as a Standard Schema (zod, valibot, arktype) parses it; `undefined` when there is none. Rejects
+   * with a `TypeError` that names the path of the first violation, and for an asynchronous schema.
    */
   get<T>(key: string, schema: StandardSchema<T>): Promise<T | undefined>;
   /**
-   * Replaces a value by what `change` makes of it; `undefined` deletes it. Runs `change` again when another turn was
-   * faster, and may run it again when the store fails. Resolves with the new value once it is stored. Rejects with
-   * `resourceExhausted` when the state of the context would be larger than 64 KiB (limit `contextStateMaxBytes`), with a
+   * Replaces a value by the result of `change`; `undefined` deletes it. Calls `change` again if another turn has
+   * changed the value meanwhile, and perhaps if the store fails. Resolves with the new value once it is stored. Rejects
+   * with `resourceExhausted` if the state of the context would exceed 64 KiB (limit `contextStateMaxBytes`), with a
    * `TypeError` for a value that is not JSON, and with what `change` throws.
    */
   update(

@@ -8,8 +8,8 @@ export interface TaskLimits {
   /** Size of one task. Default: 32 MiB. */
   readonly taskMaxBytes: number;
   /**
-   * Size of a running task's log that is kept from before its latest snapshot, for streams that resume. For ten minutes
-   * up to four times as much is kept. Default: 16 MiB.
+   * Size of a running task's log that is kept from before its latest snapshot, so that streams can resume. For ten
+   * minutes, up to four times as much is kept. Default: 16 MiB.
    */
   readonly logWindowBytes: number;
   /**
@@ -24,26 +24,26 @@ export interface TaskLimits {
   /** Concurrent turns of the process. Default: 20,000. */
   readonly turnsPerProcess: number;
   /**
-   * Unfinished tasks of one owner; beyond it, sends that would start another are refused. Not without `authenticate`.
-   * Default: 10,000.
+   * Unfinished tasks of one owner; above it, sends that would start another are refused. Not applied without
+   * authentication. Default: 10,000.
    */
   readonly tasksPerOwner: number;
   /**
-   * How long a task without a turn may wait for its caller, or parked without a `wakeAt`, after its last status; then
-   * it ends FAILED. A turn that waits in `ask` has `turnDeadlineMs` instead. Default: 30 days.
+   * How long a task without a turn may wait for its caller, or be parked without a `wakeAt`, after its last status;
+   * then it ends FAILED. For a turn that waits in `ask`, `turnDeadlineMs` applies instead. Default: 30 days.
    */
   readonly taskWaitMaxMs: number;
   /** How long a send waits for a free turn when a limit of turns is reached; then it is refused. Default: 1 s. */
   readonly turnWaitMs: number;
   /**
-   * Size of the messages that wait for a free turn; those of one owner take half of what the others leave. Default: 64
-   * MiB.
+   * Size of the messages that wait for a free turn; those of one owner take at most half of what the others leave.
+   * Default: 64 MiB.
    */
   readonly turnWaitMaxBytes: number;
   /**
-   * Memory of running tasks: their present size, with the records that are not stored yet. The tasks of one owner, at all
-   * agents, take at most half of what others leave. Beyond that, the owner's turns wait where they emit; one turn of the
-   * process at a time continues. With the memory store, at most a quarter of its `maxBytes` is used. The default is at
+   * Memory of running tasks: their current size, with records that are not stored yet. The tasks of one owner, at all
+   * agents, take at most half of what others leave. Above that, the owner's turns wait when they emit, and the process
+   * continues one turn at a time. With the memory store, at most a quarter of its `maxBytes` is used. The default is at
    * most a sixth of the heap. Default: 512 MiB.
    */
   readonly runningMaxBytes: number;
@@ -56,7 +56,7 @@ export interface TaskLimits {
   readonly inboxMaxMessages: number;
   /** How long a `returnImmediately` send to a busy task waits until its message is taken. Default: 10 s. */
   readonly inboxWaitMs: number;
-  /** How long an agent may take for its first event before its caller gets a task. Default: 1 s. */
+  /** How long an agent may take for its first event before a task is created for the caller. Default: 1 s. */
   readonly taskAfterMs: number;
   /** How long an agent has to unwind after an abort. Default: 5 s. */
   readonly graceMs: number;
@@ -67,33 +67,36 @@ export interface TaskLimits {
    * first write of its turn. Later writes of the turn have `storeRetryMs`. Default: 2 s.
    */
   readonly storeWaitMs: number;
-  /** How long the store may be away, or too late for sends, before `/readyz` and gRPC health checks report it. Default: 10 s. */
+  /**
+   * How long the store may be unreachable, or too slow for sends, before `/readyz` and gRPC health checks report it.
+   * Default: 10 s.
+   */
   readonly storeOutageMs: number;
-  /** How many agents of one server may call each other in a row (`turn.client`). Default: 8. */
+  /** Length of a chain of calls between agents of one server (`turn.client`). Default: 8. */
   readonly agentCallDepth: number;
   /** Time limit of one turn. Default: none. */
   readonly turnDeadlineMs: number | undefined;
   /** How often this process renews the lease on its tasks. Default: 3 s. */
   readonly heartbeatMs: number;
-  /** How long the lease of a process lasts that does not renew it. Default: 15 s. */
+  /** Lifetime of a process's lease that is not renewed. Default: 15 s. */
   readonly instanceTtlMs: number;
-  /** How often the store is polled, which makes up for lost hints. Default: 1 s. */
+  /** Interval for polling the store, in case hints are lost. Default: 1 s. */
   readonly pollMs: number;
-  /** Least time between two wakes of a parked task by its `wakeAt`. Default: 1 s. */
+  /** Shortest time between two wakes of a parked task by its `wakeAt`. Default: 1 s. */
   readonly minWakeIntervalMs: number;
   /** Push configurations of one task. Default: 10. */
   readonly pushConfigsPerTask: number;
   /**
-   * Entries of all conversations of one owner; beyond it the least recently used are dropped. Not without
-   * `authenticate`. Default: 100,000.
+   * Entries of all conversations of one owner; above it, the least recently used are dropped. Not applied without
+   * authentication. Default: 100,000.
    */
   readonly conversationEntriesPerOwner: number;
   /**
-   * Size of all conversations and context states of one owner; beyond it the least recently used are dropped. Not
-   * without `authenticate`. Default: 128 MiB.
+   * Size of all conversations and context states of one owner; above it, the least recently used are dropped. Not
+   * applied without authentication. Default: 128 MiB.
    */
   readonly conversationOwnerMaxBytes: number;
-  /** Size of the state of one context, as JSON; beyond it `turn.context.update` rejects. Default: 64 KiB. */
+  /** Size of the state of one context, as JSON; above it, `turn.context.update` rejects. Default: 64 KiB. */
   readonly contextStateMaxBytes: number;
 }
 

@@ -47,8 +47,8 @@ export interface TaskStore extends TaskLog, TaskInbox, Instances, SendRecords, C
 export const taskCalls = { ...logCalls, ...inboxCalls, ...instanceCalls, ...sendCalls, ...conversationCalls };
 
 /**
- * Stores tasks, with its own push store and signals where it has them. Each part is used unless the options give
- * another.
+ * A task store, with its own push store, rate limits and signals where it has them. Each is used unless the options
+ * name another.
  */
 export interface Store extends TaskStore {
   /** Whether other processes are likely to use it, so that a dismissed stream can resume there. Default: false. */

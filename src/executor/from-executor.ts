@@ -7,15 +7,26 @@ import { type AnyExecutor, ExecutorRun } from "./run.js";
 
 /** Options of `fromExecutor`. */
 export interface FromExecutorOptions {
-  /** The release of `@a2a-js/sdk` that the executor is written for: its objects differ. Default: `"1"`. */
+  /** The release of `@a2a-js/sdk` that the executor is written for. Default: `"1"`. */
   readonly sdk?: "1" | "0.3" | undefined;
 }
 
 /**
- * Hosts an `AgentExecutor` of `@a2a-js/sdk`: `serve({ card, agent: fromExecutor(new MyExecutor()) })`. Each message runs
- * `execute`; what it publishes becomes the events of the turn. When the turn is aborted, by a cancel, a deadline or a
- * shutdown, `cancelTask` is called. An error of the SDK becomes an `A2AError` of the same code. One executor serves all
- * turns. Throws a `TypeError` for anything but an executor.
+ * Hosts an `AgentExecutor` of `@a2a-js/sdk`. Each message runs `execute`, whose published events become those of the
+ * turn. An abort of the turn, by a cancel, a deadline or a shutdown, calls `cancelTask`. An error of the SDK becomes an
+ * `A2AError` of the same code. One executor serves all turns. Throws a `TypeError` for anything but an executor.
+ *
+ * @example
+ * ```ts
+ * const server = await serve({ card, agent: fromExecutor(new WeatherExecutor()) });
+ * console.log(`listening at ${server.url}`);
+ * ```
+ *
+ * @example
+ * ```ts
+ * const server = await serve({ card, agent: fromExecutor(new OldWeatherExecutor(), { sdk: "0.3" }) });
+ * console.log(`listening at ${server.url}`);
+ * ```
  */
 export function fromExecutor(executor: AgentExecutor, options?: { readonly sdk?: "1" | undefined }): Agent;
 export function fromExecutor(executor: AgentExecutorV03, options: { readonly sdk: "0.3" }): Agent;

@@ -36,7 +36,7 @@ export function publicFailure(error: unknown): unknown {
   }
   // The gateway's versions differ from those of its agent.
   if (error.code === "versionNotSupported") {
-    return unavailable("the agent behind the gateway does not take the version that its card names", error);
+    return unavailable("the agent behind the gateway refuses the version that its card lists", error);
   }
   if (isReplyTooLarge(error)) {
     const message = "the answer of the agent behind the gateway is over the gateway's limit (replyMaxBytes)";

@@ -132,7 +132,8 @@ async function sendNew(
     if (isStop(payload.value?.status?.state ?? TaskState.UNSPECIFIED)) break;
   }
   if (context.signal.aborted) throw callerLeft();
-  if (taskId === undefined) throw new A2AError("invalidAgentResponse", "the agent answered a send without a task's id");
+  if (taskId === undefined)
+    throw new A2AError("invalidAgentResponse", "the agent answered a send without the id of its task");
   const task = await upstream.operations.getTask(create(GetTaskRequestSchema, { id: taskId, historyLength }), context);
   return { $typeName: "lf.a2a.v1.SendMessageResponse", payload: { case: "task", value: task } };
 }

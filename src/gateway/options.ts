@@ -6,14 +6,16 @@ import type { HostOptions, ListenOptions } from "../server/options.js";
 /** Options for the gateway's own calls to its agent; see `ClientOptions`. */
 export type UpstreamOptions = Omit<ClientOptions, "extendedCard" | "clock">;
 
-/** An agent elsewhere, and the port to serve it on. */
+/** A remote agent, and the port to serve it on. */
 export interface GatewayOptions extends HostOptions, ListenOptions {
   /**
    * The upstream agent: the URL of its base or its card, or the card itself. A card passed as an object is never read
    * again.
    */
   readonly upstream: AgentAddress;
-  /** Credentials, headers and limits of the gateway's own calls. The agent then sees all callers as one. */
+  /**
+   * Credentials, headers and limits of the gateway's own calls. With credentials, the agent sees all callers as one.
+   */
   readonly client?: UpstreamOptions | undefined;
   /** Headers, or gRPC metadata, of a caller to forward with its calls: `["authorization"]`. Default: none. */
   readonly forward?: readonly string[] | undefined;
@@ -21,7 +23,7 @@ export interface GatewayOptions extends HostOptions, ListenOptions {
   readonly audience?: CardOptions["audience"];
   /** How the card writes required scopes, as for a local agent. Default: `"protojson"`. */
   readonly securityRequirements?: CardOptions["securityRequirements"];
-  /** How often the agent's card is read again, in milliseconds; 0: only after a failed call. Default: 300,000. */
+  /** Interval for reading the agent's card again, in milliseconds; 0: only after a failed call. Default: 300,000. */
   readonly refreshMs?: number | undefined;
 }
 

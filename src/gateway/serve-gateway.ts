@@ -31,7 +31,7 @@ import { connectUpstream, type Upstream } from "./upstream.js";
 
 /** A listening gateway. Closing it also closes its connections to the upstream agent. */
 export interface Gateway extends Server {
-  /** How the upstream agent is currently reached; `undefined` until one of its interfaces has answered. */
+  /** The connection to the upstream agent; `undefined` until one of its interfaces has answered. */
   readonly upstream: Connection | undefined;
 }
 

@@ -10,8 +10,15 @@ export type { MountOptions } from "../server/mounting.js";
 export type { AgentSource } from "./source.js";
 
 /**
- * Mounts an agent in Express: `app.use("/agents/weather", expressAgent(createAgent(…)))`. Body parsers may come before or
- * after it. Requests that are not the agent's are passed to `next`; an agent that cannot be created is given to it as an error.
+ * Mounts an agent in Express 4 or 5. Body parsers may come before or after it. Requests for other paths pass to `next`;
+ * if the agent cannot be created, `next` gets the error. Throws a `TypeError` for wrong options.
+ *
+ * @example
+ * ```ts
+ * const app = express();
+ * app.use("/agents/weather", expressAgent(createAgent({ card, agent })));
+ * app.listen(8080);
+ * ```
  */
 export function expressAgent(agent: AgentSource, options: MountOptions = {}): NodeListener {
   assertOptions("expressAgent()", options, mountRule);

@@ -10,7 +10,7 @@ export type { AgentSource } from "./source.js";
 export interface FastifyScope {
   /** The path of the plugin. */
   readonly prefix: string;
-  /** The agent reads bodies itself. */
+  /** Called because the agent reads bodies itself. */
   removeAllContentTypeParsers(): unknown;
   /** Accepts every content type. */
   addContentTypeParser(
@@ -42,9 +42,16 @@ export interface FastifyAnswer {
 }
 
 /**
- * A Fastify plugin: `app.register(fastifyAgent(createAgent(…)), { prefix: "/agents/weather" })`. The agent reads bodies
- * itself, whatever parsers the app has, and replies on the socket: hooks up to `preHandler` run before it, `onSend`
- * does not. It is closed when the app closes.
+ * Creates a plugin for Fastify 5. The agent reads bodies itself, whatever parsers the app has, and writes to the
+ * socket: hooks up to `preHandler` run before it, and `onSend` does not run. The agent is closed when the app closes.
+ * Throws a `TypeError` for anything but an agent or a function.
+ *
+ * @example
+ * ```ts
+ * const app = fastify();
+ * await app.register(fastifyAgent(createAgent({ card, agent })), { prefix: "/agents/weather" });
+ * await app.listen({ port: 8080 });
+ * ```
  */
 export function fastifyAgent(agent: AgentSource): (scope: FastifyScope) => Promise<void> {
   const loadAgent = agentOf("fastifyAgent()", agent);

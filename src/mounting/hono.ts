@@ -12,14 +12,20 @@ export type { AgentSource } from "./source.js";
 export interface HonoCall {
   /** The request, and the route that matched it. */
   readonly req: { readonly raw: Request; readonly routePath: string };
-  /** What the runtime passes with the request: the connection from Node's adapter, the peer from Deno, Bun's server. */
+  /** Passed by the runtime with the request: the connection by Node's adapter, the peer by Deno, the server by Bun. */
   readonly env?: unknown;
 }
 
 /**
- * A Hono handler: `app.all("/agents/weather/*", honoAgent(createAgent(…)))`. The path is that of the route, also in an
- * app below another one. Default of `basePath`: the route without its `/*`. Default of `remoteAddress`: the peer's
- * address in Node, Deno and Bun.
+ * Creates a handler for Hono 4, also in an app that is mounted in another one. Default of `basePath`: the route without
+ * its `/*`. Default of `remoteAddress`: the peer's address in Node, Deno and Bun. Throws a `TypeError` for wrong
+ * options.
+ *
+ * @example
+ * ```ts
+ * const app = new Hono();
+ * app.all("/agents/weather/*", honoAgent(createAgent({ card, agent })));
+ * ```
  */
 export function honoAgent(
   agent: AgentSource,

@@ -7,9 +7,12 @@ import { type AgentSource, agentOf } from "./source.js";
 export type { FetchOptions } from "../server/mounting.js";
 export type { AgentSource } from "./source.js";
 
-/** What Next gives a route handler beside the request. */
+/** The second argument of a route handler in Next. */
 export interface NextRouteContext {
-  /** Has the segments below the route under the name of the optional catch-all, as `path` for `[[...path]]`. */
+  /**
+   * Route parameters. The segments below the route are under the name of the optional catch-all: `path` for
+   * `[[...path]]`.
+   */
   readonly params: Promise<Readonly<Record<string, string | readonly string[] | undefined>>>;
 }
 
@@ -20,10 +23,16 @@ export type NextHandler = (request: Request, context: NextRouteContext) => Promi
 export type NextMethod = "GET" | "POST" | "DELETE" | "HEAD" | "OPTIONS";
 
 /**
- * The handlers of `app/agents/weather/[[...path]]/route.ts`:
- * `export const { GET, POST, DELETE, HEAD, OPTIONS } = nextRoute(() => createAgent(…))`. Give a function: `next build`
- * loads the file, and should open no store. Default of `basePath`: the path of the route; an app with a `basePath` in its
- * configuration has to say it, since Next does not: `{ basePath: "/shop/agents/weather" }`.
+ * Creates the route handlers of an agent for the Next.js App Router. Pass a function, because `next build` loads the
+ * file and should open no store. Default of `basePath`: the path of the route. If the app's configuration has a
+ * `basePath`, include it, since Next does not report it: `{ basePath: "/shop/agents/weather" }`. Throws a `TypeError`
+ * for wrong options.
+ *
+ * @example
+ * ```ts
+ * // app/agents/weather/[[...path]]/route.ts
+ * export const { GET, POST, DELETE, HEAD, OPTIONS } = nextRoute(() => createAgent({ card, agent }));
+ * ```
  */
 export function nextRoute(
   agent: AgentSource,

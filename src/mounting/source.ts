@@ -5,8 +5,8 @@ import type { MountedAgent } from "../server/agent.js";
 // What the entries of all frameworks share: the agent to mount, which may still be under construction.
 
 /**
- * The agent to mount: `createAgent(…)` itself, which is a promise, or what it resolves to. A function is called with the
- * first request; its agent is kept, and after a failure the next request calls it again.
+ * The agent to mount: the promise of `createAgent(…)`, its result, or a function that returns either. The function is
+ * called for the first request; its agent is kept, and after a failure the next request calls it again.
  */
 export type AgentSource = MountedAgent | PromiseLike<MountedAgent> | (() => MountedAgent | PromiseLike<MountedAgent>);
 

@@ -4,10 +4,10 @@ import type { OperationName } from "./operations.js";
 import type { Slot } from "./slots.js";
 import type { Trace } from "./telemetry/trace.js";
 
-/** The way a call came in: a binding, or a caller in the same process. */
+/** Origin of a call: a binding, or this process. */
 export type CallOrigin = Binding | "in-process";
 
-/** The caller as identified by `authenticate`. Everything stored belongs to one owner of one tenant. */
+/** The caller as identified by `authenticate`. Each task belongs to one owner of one tenant. */
 export interface Principal {
   /** Whose tasks the caller sees: a stable id, such as the subject of a token. */
   readonly owner: string;
@@ -17,7 +17,7 @@ export interface Principal {
   readonly scheme?: string | undefined;
   /** The scopes that its credential grants. Set by `auth`. */
   readonly scopes?: readonly string[] | undefined;
-  /** Everything else that its credential says, such as the claims of its token. Set by `auth`. */
+  /** Other claims of its credential, such as those of a token. Set by `auth`. */
   readonly claims?: Readonly<Record<string, unknown>> | undefined;
   /** Members that the application adds. The agent gets them in `turn.principal`. */
   readonly [name: string]: unknown;
@@ -103,11 +103,11 @@ export interface CallProgress {
   begun: boolean;
 }
 
-/** The context of a server operation: everything about its call beside the request message. */
+/** The context of a server operation: everything about its call except the request message. */
 export interface ServerContext {
   /** Who calls. */
   readonly principal: Principal;
-  /** How the call came in. */
+  /** The binding of the call, or `"in-process"`. */
   readonly binding: CallOrigin;
   /** Protocol version of the call. Stored with its task or push configuration. */
   readonly version: string;
@@ -121,7 +121,7 @@ export interface ServerContext {
   readonly header: ReadHeader | undefined;
   /** The caller's name for the task, in versions where callers name their tasks. A new task gets this name. */
   readonly taskName: string | undefined;
-  /** When the caller stops waiting, in milliseconds since 1970; `undefined` when it has not said. */
+  /** When the caller stops waiting, in milliseconds since 1970; `undefined` without a deadline. */
   readonly deadline?: number | undefined;
   /** The id of the request, in every record about it. `undefined` for a call that no binding brought. */
   readonly requestId: string | undefined;
@@ -266,7 +266,7 @@ class CallContext implements OpenContext {
   }
 }
 
-/** Options of a client call, beside the request message. */
+/** Options of a client call. */
 export interface CallOptions {
   /** Aborts the call, which then rejects with the signal's reason. Default: none. */
   readonly signal?: AbortSignal | undefined;
@@ -274,10 +274,10 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined;
   /** Extra headers or gRPC metadata. Names are case-insensitive. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Query parameters for bindings that have a URL, such as an API key. */
+  /** Query parameters, such as an API key, for bindings that have a URL. */
   readonly query?: Readonly<Record<string, string>> | undefined;
   /** Extension URIs to request. */
   readonly extensions?: readonly string[] | undefined;
-  /** The id of the last event received. The stream resumes after it. */
+  /** Id of the last event received; the stream resumes after it. */
   readonly after?: string | undefined;
 }

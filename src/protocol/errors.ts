@@ -65,8 +65,8 @@ const finalAnswer = {
 
 /**
  * All errors and their forms in each binding (spec 3.3.2, 5.4, 9.5): `errorTable[error.code].http` is the HTTP status;
- * `jsonRpc` and `grpc` are the other codes, `reason` is the word for programs. Of several errors with one JSON-RPC code,
- * readers take the first.
+ * `jsonRpc` and `grpc` are the other codes, `reason` identifies the error for programs. If several errors share a
+ * JSON-RPC code, readers take the first.
  */
 export const errorTable = {
   /** There is no such task, or the caller may not see it. */
@@ -78,7 +78,7 @@ export const errorTable = {
     ...finalAnswer,
     words: "Push Notification is not supported",
   }),
-  /** The agent does not do this, in this state of the task or at all. */
+  /** The agent does not support this, in this state of the task or at all. */
   unsupportedOperation: row("UNSUPPORTED_OPERATION", -32004, 9, 400, {
     ...finalAnswer,
     words: "This operation is not supported",
@@ -103,7 +103,7 @@ export const errorTable = {
   versionNotSupported: row("VERSION_NOT_SUPPORTED", -32009, 9, 400, { ...finalAnswer, tryNextInterface: "yes" }),
   /** The request is not JSON, or not a binary message. */
   parseError: row("PARSE_ERROR", -32700, 3, 400, finalAnswer),
-  /** The request has a wrong form, such as a JSON-RPC batch. */
+  /** The request is malformed, such as a JSON-RPC batch. */
   invalidRequest: row("INVALID_REQUEST", -32600, 3, 400, finalAnswer),
   /** There is no such method or path. */
   methodNotFound: row("METHOD_NOT_FOUND", -32601, 12, 404, {
@@ -121,7 +121,7 @@ export const errorTable = {
   }),
   /** Fields are missing or wrong; `violations` names each. */
   invalidParams: row("INVALID_PARAMS", -32602, 3, 400, { ...finalAnswer, fromHttp: [400], fromGrpc: [3, 11] }),
-  /** A body, a message or an answer is over its limit. */
+  /** A body, a message or an answer exceeds its limit. */
   contentTooLarge: row("CONTENT_TOO_LARGE", -32600, 8, 413, {
     ...finalAnswer,
     fromHttp: [413],
@@ -140,7 +140,7 @@ export const errorTable = {
     }),
     a2a: false,
   },
-  /** Credentials are missing or wrong; `challenge` says which are wanted. */
+  /** Credentials are missing or wrong; `challenge` names the accepted schemes. */
   unauthenticated: row("UNAUTHENTICATED", -32000, 16, 401, {
     ...finalAnswer,
     fromHttp: [401],
@@ -148,7 +148,7 @@ export const errorTable = {
     keepsHttpStatus: true,
     public: true,
   }),
-  /** The caller is known and may not do this. */
+  /** The caller is authenticated, but may not do this. */
   permissionDenied: row("PERMISSION_DENIED", -32000, 7, 403, {
     ...finalAnswer,
     fromHttp: [403],
@@ -210,7 +210,7 @@ export interface FieldViolation {
   readonly description: string;
 }
 
-/** Options of an `A2AError`, beside its code and message. */
+/** Options of an `A2AError`. */
 export interface ErrorOptions {
   /** The underlying error, for the log. Never sent to the peer. */
   readonly cause?: unknown;
@@ -218,7 +218,9 @@ export interface ErrorOptions {
   readonly violations?: readonly FieldViolation[] | undefined;
   /** A reason of your own, such as `BERTH_TAKEN`, for `ErrorInfo.reason`. Default: the code's, by `errorTable`. */
   readonly reason?: string | undefined;
-  /** Who defines the reason, such as `harbour.example`, for `ErrorInfo.domain`. Default: the protocol's domain. */
+  /**
+   * Domain that defines the reason, such as `harbour.example`, for `ErrorInfo.domain`. Default: the protocol's domain.
+   */
   readonly domain?: string | undefined;
   /** Further details for `ErrorInfo.metadata`. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
@@ -229,19 +231,39 @@ export interface ErrorOptions {
 }
 
 /**
- * The one error class of the framework. Check `error.code`; the bindings translate it in both directions by
- * `errorTable`. Its message is public and is sent to the peer, and so are `reason`, `domain` and `metadata`. Its
- * `cause` is never sent. The constructor throws a `TypeError` for a code that is not in `errorTable`, and for unknown
- * options.
+ * An error of the protocol. Check `code`, which every binding translates in both directions by `errorTable`. The peer
+ * gets its message, `reason`, `domain` and `metadata`, but never its `cause`. The constructor throws a `TypeError` for
+ * a code that is not in `errorTable`, and for unknown options.
+ *
+ * @example
+ * ```ts
+ * const agent: Agent = async ({ text }) => {
+ *   if (text === "") throw new A2AError("invalidParams", "send the name of a city");
+ *   return reply(`It rains in ${text}.`);
+ * };
+ * ```
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await client.send("What is the weather in Oslo?");
+ * } catch (error) {
+ *   if (!(error instanceof A2AError)) throw error;
+ *   console.error(error.code, error.message, error.retryAfterMs);
+ * }
+ * ```
  */
 export class A2AError extends Error {
   /** Identifies the error. */
   readonly code: ErrorCode;
   /** The invalid fields. Empty for errors about something else. */
   readonly violations: readonly FieldViolation[];
-  /** Why, in one word: the sender's own reason, or that of the code by `errorTable`. JSON-RPC before 1.0 loses it. */
+  /**
+   * The reason for programs, such as `TASK_NOT_FOUND`: the sender's own, or that of the code in `errorTable`. JSON-RPC
+   * before 1.0 does not carry it.
+   */
   readonly reason: string;
-  /** Who defines the reason: the sender's domain, or `a2a-protocol.org`. */
+  /** Domain that defines the reason: the sender's, or `a2a-protocol.org`. */
   readonly domain: string;
   /** Further details, as in `ErrorInfo.metadata`. */
   readonly metadata: Readonly<Record<string, string>>;
@@ -286,7 +308,7 @@ const optionTypes: Readonly<Record<string, string>> = {
 
 // For programs without TypeScript: values that cannot be sent are refused at once.
 function checkNames(options: ErrorOptions): void {
-  if (options instanceof Error) throw new TypeError("an error as the options of an error: give it as { cause }");
+  if (options instanceof Error) throw new TypeError("give the error as { cause }, not as the options");
   for (const name in options) {
     const value = options[name as keyof ErrorOptions];
     const type = Object.hasOwn(optionTypes, name) ? optionTypes[name] : undefined;
@@ -373,9 +395,18 @@ interface ConnectionErrorOptions extends ErrorOptions {
 }
 
 /**
- * A call without an answer, reported by the client side of a binding instead of the agent. `written` is false if no
- * byte of the request was sent (the name is unknown, or the connection was refused, timed out or was not trusted), so
- * the agent cannot have acted on it.
+ * A call that got no answer from the agent. `written` is false if no byte of the request was sent, because the name is
+ * unknown, or the connection was refused, timed out or was not trusted: then the agent cannot have acted on it.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await client.send("Pay the invoice");
+ * } catch (error) {
+ *   if (!(error instanceof ConnectionError)) throw error;
+ *   console.error(error.written ? "the agent may have paid" : "nothing was sent");
+ * }
+ * ```
  */
 export class ConnectionError extends CallError {
   /** Whether any byte of the request was sent. */

@@ -36,7 +36,7 @@ export interface KeyedArtifactEvent extends TaskArtifactUpdateEvent {
   readonly [artifactKey]?: object | undefined;
 }
 
-/** Options of an artifact, beside its parts. */
+/** Options of an artifact event. */
 export interface ArtifactOptions {
   /** Name shown to people. Default: none. */
   readonly name?: string | undefined;
@@ -70,6 +70,14 @@ const checkArtifactOptions = namesOf<ArtifactOptions>("artifact()", {
 /**
  * Creates an artifact event: a result, or a chunk of one (spec 4.2.2). Throws a `TypeError` for wrong content or
  * options, and for `append` without an `artifactId`.
+ *
+ * @example
+ * ```ts
+ * const agent: Agent = async function* ({ text, signal }) {
+ *   const result = await forecast(text, signal);
+ *   yield artifact([`Forecast for ${text}`, data(result)], { name: "forecast" });
+ * };
+ * ```
  */
 export function artifact(content: Content, options: ArtifactOptions = {}): TaskArtifactUpdateEvent {
   checkArtifactOptions(options);
@@ -100,7 +108,7 @@ export function artifactEvent(value: Artifact, append: boolean, lastChunk: boole
   };
 }
 
-/** Options of a status, beside its state and message. */
+/** Options of a status event. */
 export interface StatusOptions {
   /** Metadata of the event. Default: none. */
   readonly metadata?: JsonObject | undefined;
@@ -129,28 +137,100 @@ export function statusEvent(state: TaskState, message?: Message, options?: Statu
   return event;
 }
 
-/** The agent is working. */
+/**
+ * Creates a status event: the agent is working, with progress as its message.
+ *
+ * @example
+ * ```ts
+ * const agent: Agent = async function* ({ text, signal }) {
+ *   yield working("reading the forecast");
+ *   yield artifact(data(await forecast(text, signal)));
+ * };
+ * ```
+ */
 export const working: StatusConstructor = statusConstructor(TaskState.WORKING);
 
-/** The task succeeded. Put its results into artifacts, not into this message. */
+/**
+ * Creates a status event: the task succeeded. Put results into artifacts, not into this message.
+ *
+ * @example
+ * ```ts
+ * const agent: Agent = async ({ text, emit, signal }) => {
+ *   await emit(artifact(await model.complete(text, { signal })));
+ *   return completed();
+ * };
+ * ```
+ */
 export const completed: StatusConstructor = statusConstructor(TaskState.COMPLETED);
 
-/** The task failed. The text is public. */
+/**
+ * Creates a status event: the task failed. Callers see the text.
+ *
+ * @example
+ * ```ts
+ * const agent: Agent = async ({ text }) => {
+ *   if (text.length > 10_000) return failed("the text is longer than 10,000 characters");
+ *   return reply("accepted");
+ * };
+ * ```
+ */
 export const failed: StatusConstructor = statusConstructor(TaskState.FAILED);
 
-/** The agent declines the task. */
+/**
+ * Creates a status event: the agent declines the task.
+ *
+ * @example
+ * ```ts
+ * const agent: Agent = async ({ principal }) =>
+ *   principal.owner === "guest" ? rejected("guests cannot book") : reply("booked");
+ * ```
+ */
 export const rejected: StatusConstructor = statusConstructor(TaskState.REJECTED);
 
-/** The agent stopped the task because it was asked to cancel it. */
+/**
+ * Creates a status event: the agent stopped the task because it was asked to.
+ *
+ * @example
+ * ```ts
+ * const agent: Agent = async function* ({ text, signal }) {
+ *   try {
+ *     yield artifact(await model.complete(text, { signal }));
+ *   } catch (error) {
+ *     if (!signal.aborted) throw error;
+ *     yield canceled("stopped before the answer was complete");
+ *   }
+ * };
+ * ```
+ */
 export const canceled: StatusConstructor = statusConstructor(TaskState.CANCELED);
 
-/** The agent needs more input from the caller. Return after it, or continue with `turn.ask` or `turn.receive`. */
+/**
+ * Creates a status event: the agent needs input from the caller. Pass it to `turn.ask`, which waits for the answer, or
+ * return after it.
+ *
+ * @example
+ * ```ts
+ * const agent: Agent = async function* ({ ask }) {
+ *   const ship = textOf(await ask(inputRequired("Which ship?")));
+ *   yield artifact(`Berth N4 is reserved for ${ship}`);
+ * };
+ * ```
+ */
 export const inputRequired: StatusConstructor = statusConstructor(TaskState.INPUT_REQUIRED);
 
 /**
- * The caller must grant access first, out of band (spec 7.6): `authRequired({ url })` names the page, for people and,
- * under the authorization extension, for programs. With other content the text says to what and where. `turn.authorize`
- * waits for it. Throws a `TypeError` for a URL that is not https, or http on this machine.
+ * Creates a status event: the caller must authorize something out of band (spec 7.6). `authRequired({ url })` names the
+ * page, for people and, with the authorization extension, for programs; other content says in words what to authorize
+ * and where. `turn.authorize` sends it and waits. Throws a `TypeError` for a URL that is not https, or http on this
+ * machine.
+ *
+ * @example
+ * ```ts
+ * const agent: Agent = async function* ({ ask }) {
+ *   await ask(authRequired({ url: "https://calendar.example/consent", scopes: ["read"] }));
+ *   yield working("reading the calendar");
+ * };
+ * ```
  */
 export function authRequired(content?: Content | AuthorizationRequest, options?: StatusOptions): TaskStatusUpdateEvent {
   if (!isAuthorization(content)) return statusConstructor(TaskState.AUTH_REQUIRED)(content, options);
@@ -163,7 +243,7 @@ function isAuthorization(content: Content | AuthorizationRequest | undefined): c
   return typeof content === "object" && "url" in content;
 }
 
-/** Options of a message of the agent, beside its parts. */
+/** Options of a message of the agent. */
 export interface ReplyOptions {
   /** Metadata of the message. Default: none. */
   readonly metadata?: JsonObject | undefined;
@@ -174,8 +254,13 @@ export interface ReplyOptions {
 const checkReplyOptions = namesOf<ReplyOptions>("reply()", { metadata: true, extensions: true });
 
 /**
- * Creates a message of the agent. As the first event it is the whole reply and no task is created; later it completes
- * the task.
+ * Creates a message of the agent. As the first event of a turn it is the whole reply, and no task is created; later it
+ * completes the task. Throws a `TypeError` for wrong content or options.
+ *
+ * @example
+ * ```ts
+ * const agent: Agent = async ({ text }) => reply(`You said: ${text}`);
+ * ```
  */
 export function reply(content: Content, options: ReplyOptions = {}): Message {
   checkReplyOptions(options);
@@ -202,9 +287,21 @@ export interface ParkOptions {
 const checkParkOptions = namesOf<ParkOptions>("park()", { wakeAt: true });
 
 /**
- * Ends the turn and keeps the task in its state, without a running turn, until `wakeAt` has passed, `wake` is called or
- * a message arrives; then the next turn runs. This must be the last event of a turn: later events are dropped. Throws a
- * `TypeError` for a `wakeAt` that is not a time.
+ * Ends the turn and keeps the task in its state. The next turn runs at `wakeAt`, when `tasks.wake` is called, or when a
+ * message arrives. It must be the last event of a turn: later events are dropped. Throws a `TypeError` for a `wakeAt`
+ * that is not a time.
+ *
+ * @example
+ * ```ts
+ * const agent: Agent = async function* ({ cause, wake, taskId }) {
+ *   if (cause === "wake") {
+ *     yield wake === undefined ? failed("the job took longer than an hour") : artifact(data(wake));
+ *     return;
+ *   }
+ *   await startJob({ callback: taskId });
+ *   yield park({ wakeAt: Date.now() + 3_600_000 });
+ * };
+ * ```
  */
 export function park(options: ParkOptions = {}): ParkEvent {
   checkParkOptions(options);

@@ -2,7 +2,7 @@ import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { streamFrom } from "./async/steps.js";
 import type { Operation, OperationName, ReplyOf, RequestOf, StreamItem } from "./operations.js";
 
-/** A call on its way to its operation: narrow by `operation` to know the type of `request`. */
+/** A call on its way to its operation. Narrow by `operation` to get the type of `request`. */
 export type InterceptedCall<C> = {
   readonly [K in OperationName]: {
     readonly operation: K;
@@ -17,8 +17,8 @@ export type InterceptedCall<C> = {
 export type InterceptedReply = ReplyOf<OperationName> | AsyncIterable<StreamItem>;
 
 /**
- * Wraps calls. `next` continues with the call, or with another of the same operation, and gives its reply; a stream is
- * there before its first item. An interceptor may answer without `next`, and may throw an `A2AError`.
+ * Wraps calls. `next` continues with the call, or with another call of the same operation, and resolves with its reply;
+ * for a stream, before the first item. An interceptor may answer without `next`, and may throw an `A2AError`.
  */
 export type Interceptor<C> = (
   call: InterceptedCall<C>,

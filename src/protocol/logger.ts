@@ -1,17 +1,17 @@
 import { noop } from "./async/noop.js";
 
 /**
- * Receives what callers must not see. Any logger in the style of pino or `console` fits. An error is the member `err` of
- * the fields, where pino looks for it.
+ * Receives log records, which may have details that callers must not see. pino and `console` fit, and so does any
+ * logger with these methods. An error is in the field `err`, as in pino.
  */
 export interface Logger {
-  /** Details for finding faults. */
+  /** Details for debugging. */
   debug(fields: object, message: string): void;
-  /** What happens in ordinary operation. */
+  /** Normal operation. */
   info(fields: object, message: string): void;
-  /** What an operator should look at, although nothing is lost. */
+  /** Needs an operator's attention, although nothing is lost. */
   warn(fields: object, message: string): void;
-  /** What failed and needs an operator. */
+  /** Failures that need an operator. */
   error(fields: object, message: string): void;
 }
 

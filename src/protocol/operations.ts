@@ -19,8 +19,8 @@ export interface StreamItem {
   /** The opaque event id to resume after. A message has none. */
   readonly id?: string | undefined;
   /**
-   * Set by a client whose stream broke at an agent that keeps no events. `"difference"`: computed from what the task
-   * has gained; states in between may be missing. `"resync"`: the response is the whole task and replaces everything
+   * Set by the client after a break, if the agent does not replay events. `"difference"`: computed from what was added
+   * to the task; states in between may be missing. `"resync"`: the response is the whole task and replaces everything
    * before it.
    */
   readonly recovered?: "difference" | "resync" | undefined;

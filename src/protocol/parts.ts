@@ -24,7 +24,14 @@ const checkPartOptions = namesOf<PartOptions>("the options of a part", {
 /** The content of a message or an artifact: a text, one part, or several of either. */
 export type Content = string | Part | readonly (string | Part)[];
 
-/** Creates a text part. Without a media type it is plain text. */
+/**
+ * Creates a text part. Default media type: none, which means plain text.
+ *
+ * @example
+ * ```ts
+ * const part = text("# Tides", { mediaType: "text/markdown", filename: "tides.md" });
+ * ```
+ */
 export function text(value: string, options?: PartOptions): Part {
   return part({ case: "text", value }, options);
 }
@@ -32,6 +39,11 @@ export function text(value: string, options?: PartOptions): Part {
 /**
  * Creates a part with any JSON value. Default media type: `application/json`. Throws a `TypeError` for a value that
  * JSON cannot represent.
+ *
+ * @example
+ * ```ts
+ * const answer = await client.send(["Book this berth", data({ berth: "N4", nights: 2 })]);
+ * ```
  */
 export function data(value: JsonValue, options: PartOptions = {}): Part {
   const check: FreeJsonCheck = { maxDepth: Number.POSITIVE_INFINITY, lenient: true, violations: [] };
@@ -42,8 +54,17 @@ export function data(value: JsonValue, options: PartOptions = {}): Part {
 }
 
 /**
- * Creates a file part from bytes, which it copies, or from an absolute URL. Throws a `TypeError` for anything else, such
- * as a path: `fileFrom` reads files and streams.
+ * Creates a file part from bytes, which it copies, or from an absolute URL. Throws a `TypeError` for anything else,
+ * such as a path; `fileFrom` reads files and streams.
+ *
+ * @example
+ * ```ts
+ * const answer = await client.send([
+ *   "Compare these images",
+ *   file(new Uint8Array([0x89, 0x50, 0x4e, 0x47]), { mediaType: "image/png", filename: "harbor.png" }),
+ *   file("https://images.example/harbor.png", { mediaType: "image/png" }),
+ * ]);
+ * ```
  */
 export function file(source: Uint8Array | URL | string, options?: PartOptions): Part {
   if (source instanceof Uint8Array) return part({ case: "raw", value: new Uint8Array(source) }, options);
@@ -67,7 +88,15 @@ function shorten(text: string): string {
   return text.length > excerptLength ? `${text.slice(0, excerptLength)}…` : text;
 }
 
-/** Creates a file part from a `Blob` or `File`, with its name and media type. */
+/**
+ * Creates a file part from a `Blob` or `File`, with its name and media type.
+ *
+ * @example
+ * ```ts
+ * const part: Part = await fileOf(upload);
+ * const answer = await client.send(["Summarize this file", part]);
+ * ```
+ */
 export async function fileOf(blob: Blob, options: PartOptions = {}): Promise<Part> {
   const filename = blob instanceof File ? blob.name : undefined;
   const bytes = new Uint8Array(await blob.arrayBuffer());

@@ -45,8 +45,13 @@ const stateNames: Readonly<Record<TaskState, StateName>> = {
 };
 
 /**
- * Names a state: `stateName(task.status?.state)`. A missing state, and a number that this version of the protocol does
- * not define, is `"unspecified"`.
+ * Returns the name of a state; `"unspecified"` for a missing state, and for a number that this version of the protocol
+ * does not define.
+ *
+ * @example
+ * ```ts
+ * console.log(stateName(task.status?.state)); // "completed"
+ * ```
  */
 export function stateName(state: TaskState | undefined): StateName {
   return (state === undefined ? undefined : stateNames[state]) ?? "unspecified";

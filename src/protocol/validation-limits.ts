@@ -15,10 +15,10 @@ export interface ValidationLimits {
   readonly tokenMaxLength: number;
   /** Parts of one message or artifact. Default: 256. */
   readonly partsMax: number;
-  /** Entries of any other list: extensions, referenced tasks, output modes. Default: 128. */
+  /** Entries of other lists: extensions, referenced tasks, output modes. Default: 128. */
   readonly entriesMax: number;
   /**
-   * Nesting of JSON, the request itself being the first level; also that of `data` and `metadata` over gRPC. Default:
+   * Nesting of JSON, counting the request as the first level; also that of `data` and `metadata` over gRPC. Default:
    * 64.
    */
   readonly jsonDepthMax: number;

@@ -5,15 +5,17 @@ export interface PushLimits {
   /** Concurrent calls to webhooks of one owner. Without `authenticate` only the process limit applies. Default: 128. */
   readonly pushCallsPerOwner: number;
   /**
-   * Most concurrent calls to one destination (scheme, host and port). Each owner starts with a limit of 4 there, which
-   * grows with success and is halved by a failure. Default: 64.
+   * Largest number of concurrent calls to one destination (scheme, host and port). Each owner starts with 4 per
+   * destination; success raises that number, and a failure halves it. Default: 64.
    */
   readonly pushCallsPerDestination: number;
-  /** Consecutive failures after which an owner calls a destination only once at a time, after pauses. Default: 5. */
+  /** Consecutive failures after which an owner's calls to a destination run one at a time, with pauses. Default: 5. */
   readonly pushBreakerThreshold: number;
-  /** Longest pause between calls to a failing destination; also limits `Retry-After`. Default: 60 s. */
+  /**
+   * Longest pause between calls to a failing destination; also the longest `Retry-After` that is obeyed. Default: 60 s.
+   */
   readonly pushPauseMaxMs: number;
-  /** Time limit of a webhook's answer. Default: 15 s. */
+  /** Time limit for the answer of a webhook. Default: 15 s. */
   readonly pushTimeoutMs: number;
   /** Attempts to deliver an event before it is dropped. Default: 3. */
   readonly pushAttempts: number;

@@ -260,7 +260,9 @@ function shuttingDown(): A2AError {
 }
 
 function extensionRequired(uri: string): A2AError {
-  return new A2AError("extensionSupportRequired", `the extension ${uri} has to be activated`, { metadata: { uri } });
+  return new A2AError("extensionSupportRequired", `the agent requires the extension ${uri}: activate it`, {
+    metadata: { uri },
+  });
 }
 
 function tooMany(

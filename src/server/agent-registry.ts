@@ -203,7 +203,7 @@ export class AgentRegistry<A extends ComposedAgent> {
       if (needsCertificate !== true) continue;
       if (tls.requestCert === true && clientAuthorities.every((each) => authorities.includes(each))) continue;
       throw new TypeError(
-        `the scheme ${name} reads certificates, which the server does not ask for: an agent that comes later needs \`tls.requestCert\` and its authorities in \`tls.ca\` from the start`,
+        `the scheme ${name} needs client certificates, which the server does not request: start it with \`tls.requestCert\` and the authorities of the scheme in \`tls.ca\``,
       );
     }
   }

@@ -14,27 +14,27 @@ export type { InProcessAgent } from "./host.js";
 
 /** The owner of a task. */
 export interface TaskOwner {
-  /** `owner` of the principal. Default: the single principal of an agent without `authenticate`. */
+  /** `owner` of the principal. Default: the shared owner of an agent without `auth` and `authenticate`. */
   readonly owner?: string | undefined;
-  /** Default: the empty tenant. */
+  /** `tenant` of the principal. Default: `""`. */
   readonly tenant?: string | undefined;
 }
 
-/** Access to the tasks for the program that hosts the agent, without being a caller. */
+/** Access to an agent's tasks for the program that hosts it. */
 export interface HostTasks {
   /**
    * Starts the next turn of a task that is parked or waits for its caller, with `cause: "wake"` and this data. While a
-   * turn runs, one wake waits for its end and further ones are dropped; when the task ends all are. Returns false for a
-   * task that has ended. Rejects with `taskNotFound`.
+   * turn runs, one wake is kept until the turn ends and further ones are dropped; when the task ends, all are. Resolves
+   * with false for a task that has ended. Rejects with `taskNotFound`.
    */
   wake(taskId: string, data?: JsonValue, of?: TaskOwner): Promise<boolean>;
 }
 
-/** Access to the conversations for the program that hosts the agent, without being a caller. */
+/** Access to an agent's conversations for the program that hosts it. */
 export interface HostConversations {
   /**
-   * Deletes what was said in a context, with its state. Returns false when there is none. The tasks of the context stay,
-   * and a turn that runs adds to the conversation anew.
+   * Deletes the conversation and the state of a context. Resolves with false if there is none. Tasks of the context
+   * stay, and a running turn adds to the conversation again.
    */
   delete(contextId: string, of?: TaskOwner): Promise<boolean>;
 }
@@ -50,8 +50,8 @@ export interface HostedAgent {
 /** An agent without its own port, to mount in an existing server. Close it when that server closes. */
 export interface MountedAgent extends InProcessAgent, HostedAgent, Handlers {
   /**
-   * Refuses new work, waits for turns for up to `drainMs` (10 s), then aborts them. Calling it again waits for the same
-   * end.
+   * Refuses new work, waits up to `drainMs` milliseconds for turns (default: 10,000), then aborts them. A second call
+   * waits for the same end.
    */
   close(drainMs?: number): Promise<void>;
   /** The same as `close`, for `await using`. */
@@ -59,8 +59,16 @@ export interface MountedAgent extends InProcessAgent, HostedAgent, Handlers {
 }
 
 /**
- * Creates an agent to mount in an existing server. gRPC needs `serve`; the card lists JSON-RPC and HTTP+JSON. Throws a
- * `CardError` for a card that contradicts itself.
+ * Creates an agent to mount in an existing server, over JSON-RPC and HTTP+JSON; gRPC needs `serve`. Rejects with a
+ * `TypeError` for wrong options, and with a `CardError` for a card that contradicts itself.
+ *
+ * @example
+ * ```ts
+ * const mounted = await createAgent({ card, agent, basePath: "/agents/weather" });
+ * const server = createServer(mounted.nodeListener());
+ * server.listen(8080);
+ * server.on("close", () => mounted.close());
+ * ```
  */
 export async function createAgent(options: AgentOptions): Promise<MountedAgent> {
   const agentOptions = renameOptions("createAgent()", options);

@@ -42,11 +42,11 @@ function declarationsOf({ schemes }: AuthOptions): CardSecurity["schemes"] {
 export function assertAuth(options: AuthenticationOptions, skills: ServerFacts["skills"]): void {
   const { auth, authenticate, securityDeclaration, tls, trustProxy = false } = options;
   if (auth !== undefined && authenticate !== undefined) {
-    throw new TypeError("give auth or authenticate, not both: each decides who calls");
+    throw new TypeError("set `auth` or `authenticate`, not both: each identifies the caller");
   }
   if (securityDeclaration !== undefined && authenticate === undefined) {
     throw new TypeError(
-      "securityDeclaration needs `authenticate`, which checks what is declared: give that too, or `auth`, which declares by itself",
+      "securityDeclaration needs `authenticate`: set it too, or use `auth`, whose schemes are listed in the card",
     );
   }
   const hasProxy = typeof trustProxy !== "boolean" && trustProxy.length > 0;

@@ -26,24 +26,24 @@ export interface Caller {
    * The token of `Authorization: Bearer …`, unchecked. `undefined` without such a header, and for other schemes.
    */
   readonly bearer: string | undefined;
-  /** The address of the peer, without the port. `undefined` in process, and where a framework does not say. */
+  /** The address of the peer, without the port. `undefined` in process, and if the framework does not report it. */
   readonly address: string | undefined;
-  /** The certificate that the caller has shown over TLS, verified, or that a trusted proxy reports. */
+  /** The verified client certificate of the TLS connection, or the one that a trusted proxy reports. */
   certificate(): PeerCertificate | undefined;
   /**
    * A parameter of the query string. `undefined` over gRPC and in process. Throws `invalidRequest` for different values.
    */
   query(name: string): string | undefined;
   /**
-   * The request as the framework gave it, with what middleware before the agent left on it: `req` of Node and Express,
-   * `request` of Fastify, the context of Koa and Hono, the `Request` of `fetch()`. `undefined` over gRPC and in process.
+   * The framework's request, with what middleware before the agent added to it: `req` of Node and Express, `request` of
+   * Fastify, the context of Koa and Hono, the `Request` of `fetch()`. `undefined` over gRPC and in process.
    */
   readonly request?: unknown;
 }
 
 /**
- * Identifies the caller. `undefined` refuses the call as `unauthenticated`. An `A2AError` that it throws is the caller's
- * error; anything else refuses the call as well, with the reason only in the log.
+ * Identifies the caller. `undefined` refuses the call as `unauthenticated`. The caller gets an `A2AError` that it
+ * throws; any other error refuses the call too, but its reason is only logged.
  */
 export type Authenticate = (caller: Caller) => Principal | undefined | Promise<Principal | undefined>;
 

@@ -35,7 +35,10 @@ import type { RateLimiter, RateLimiterOptions, RateLimiterParts } from "./rate-l
 export interface InProcessAgent {
   /** The card as served at the agent's address. */
   readonly card: AgentCard;
-  /** Calls the agent without a network. Authentication, limits, extensions and versions work as over a port. */
+  /**
+   * Returns a transport that calls the agent without a network. Authentication, limits, extensions and versions work as
+   * over a port.
+   */
   inProcess(options?: Pick<InProcessOptions, "principal" | "version" | "headers" | "chain">): Transport;
 }
 

@@ -26,12 +26,12 @@ import { defaultOverloadLimits, type OverloadLimits } from "./overload/limits.js
 /** Admission limits, shared by all calls of the process. */
 export interface AdmissionLimits extends BindingLimits {
   /**
-   * Bytes of requests that are not decoded yet, and of large replies and events that are not taken yet, in a gateway
-   * also of what the agent answers; beyond it calls are `unavailable`. Small replies that an HTTP/2 peer does not take
-   * count for its address, and beyond it their streams end (`CANCEL`) and calls are refused for a moment. One caller
-   * may hold half of what the others leave; without `authenticate`, callers are distinguished by address: the one that
-   * proxies in `trustProxy` report, and networks of 64 bits in IPv6. The default is at most an eighth of the heap.
-   * Default: 256 MiB.
+   * Bytes of requests that are not decoded yet and of large replies and events that are not read yet; in a gateway also
+   * of the agent's answers. Above it, calls are `unavailable`. Small replies that an HTTP/2 peer does not read count
+   * for its address; above the limit their streams end (`CANCEL`) and calls are refused for a moment. One caller may
+   * hold half of what the others leave. Without authentication, callers are distinguished by address, as reported by
+   * proxies in `trustProxy`, and by /64 network in IPv6. The default is at most an eighth of the heap. Default: 256
+   * MiB.
    */
   readonly inFlightMaxBytes: number;
   /** Open streams of one principal. Without `authenticate` only the process limit applies. Default: 1,000. */

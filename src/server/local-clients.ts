@@ -23,11 +23,11 @@ import { hasOwnAuth, type ServedAgentOptions } from "./multi-agent-options.js";
 // was called with, `forwardHeaders` passes on the request id and the place in the trace, and nothing else: credentials
 // never.
 
-/** Who calls an agent of the server without a wire. */
+/** Options of a client of one of the server's own agents. */
 export interface LocalClientOptions {
   /**
-   * The caller, whose tasks are used and who is not authenticated again. Default: the one caller of an agent without
-   * `auth` and `authenticate`; other agents need it.
+   * The caller, whose tasks the client sees. It is not authenticated again. Default: the shared caller of an agent
+   * without `auth` and `authenticate`; required for other agents.
    */
   readonly principal?: Principal | undefined;
   /** Headers of every call. Default: none. */
@@ -62,7 +62,7 @@ export class LocalClients {
     const { agentOptions } = this.#entry(path, "client()");
     const { headers, principal } = options;
     if (principal === undefined && isAuthenticated(hasOwnAuth(agentOptions) ? agentOptions : this.#shared.options)) {
-      throw new TypeError(`client(${JSON.stringify(path)}): the agent identifies its callers: give the \`principal\``);
+      throw new TypeError(`client(${JSON.stringify(path)}): pass \`principal\`: the agent authenticates its callers`);
     }
     return this.#createClient(path, (of) => of.inProcess({ principal, headers }), undefined);
   }
@@ -156,7 +156,7 @@ function tooDeep(via: readonly string[], path: string, limit: number): A2AError 
   const way = [...via, path].slice(-4).join(" → ");
   return new A2AError(
     "resourceExhausted",
-    `agents call each other too deeply (… ${way}): the limit is ${limit} (agentCallDepth)`,
+    `the chain of agent calls is too long (… ${way}): the limit is ${limit} (agentCallDepth)`,
     { metadata: { limit: "agentCallDepth" } },
   );
 }

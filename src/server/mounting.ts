@@ -16,10 +16,10 @@ import type { AgentOptions } from "./options.js";
 export interface MountOptions {
   /**
    * The path where the handler is mounted, as callers see it: `/agents/weather`. Default: `basePath` of
-   * `createAgent()`, else what the framework has cut off the request, as Express, Connect and `koa-mount` show it.
+   * `createAgent()`, else the path that the framework has removed, as Express, Connect and `koa-mount` report it.
    */
   readonly basePath?: string | undefined;
-  /** What `authenticate` gets as `caller.request`. Default: the request or context that the handler is called with. */
+  /** Passed to `authenticate` as `caller.request`. Default: the request or context that the handler is called with. */
   readonly request?: unknown;
 }
 
@@ -27,12 +27,12 @@ export interface MountOptions {
 export interface FetchOptions extends MountOptions {
   /**
    * Returns the peer's address, if the runtime knows it. Limits by address (`rate.address`, `rate.failedAttempts`) need
-   * it, and without `authenticate` it distinguishes callers. Default: unknown, and all calls count together.
+   * it; without authentication it distinguishes callers. Default: unknown, and all calls count together.
    */
   readonly remoteAddress?: ((request: Request) => string | undefined) | undefined;
 }
 
-/** The handlers of an agent, for servers that other programs made. Each throws a `TypeError` for a wrong option. */
+/** Handlers of an agent for existing servers. Each throws a `TypeError` for wrong options. */
 export interface Handlers {
   /** Express, Connect and bare Node: `(req, res, next?)`. */
   nodeListener(options?: MountOptions): NodeListener;

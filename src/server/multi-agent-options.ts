@@ -1,19 +1,20 @@
 import type { AgentOptions, HostOptions, ListenOptions } from "./options.js";
 
 /**
- * One of several agents on a port. Options here hold for this agent, instead of those beside `agents`; `limits` are merged
- * by name, `interceptors` run inside those of all agents, and limits of `rate` hold besides those of the server.
+ * One of several agents on a port. Its options override those next to `agents`, with three exceptions: `limits` are
+ * merged by name, `interceptors` run inside those of the server, and `rate` applies in addition to that of the server.
  */
 export interface ServedAgentOptions
   extends Omit<AgentOptions, "store" | "signals" | "clock" | "trustProxy" | "allowedHosts" | "basePath"> {
   /**
-   * Distinguishes the agent in the store; two agents may not have the same. It is stored with every task, so give it
-   * before you change the path of an agent. Default: the path without the slash, as `"weather"`.
+   * Identifies the agent in the store; no two agents may share one. It is stored with every task, so set it before you
+   * change the path of an agent. Default: the path without the slash, as `"weather"`.
    */
   readonly agentId?: string | undefined;
   /**
-   * Host names that are the agent's alone: every request there is for it, and gRPC needs no name of it. An agent with an
-   * authentication of its own is reached over gRPC by this or `grpcPort`, and so are callers of 0.3. Default: none.
+   * Host names of this agent alone: every request to them is for it, and gRPC calls need not name the agent. gRPC
+   * reaches an agent with its own authentication only through `hosts` or `grpcPort`; the same holds for gRPC calls in
+   * 0.3. Default: none.
    */
   readonly hosts?: readonly string[] | undefined;
   /** A port of its own for gRPC. Default: none, and gRPC shares the server's port. */
@@ -21,8 +22,9 @@ export interface ServedAgentOptions
 }
 
 /**
- * Several agents on one port, with one store and one lifecycle. Options beside `agents` hold for all: `auth`, `limits`,
- * `push`, …; `rate` counts the calls of all agents together; and `publicUrl` and `basePath` are those of the server, below which each agent has its path.
+ * Several agents on one port, with one store and one lifecycle. Options next to `agents` apply to every agent: `auth`,
+ * `limits`, `push`, …. `rate` counts the calls of all agents together. `publicUrl` and `basePath` are those of the
+ * server; the path of an agent follows them.
  */
 export interface ServeAgentsOptions extends Omit<AgentOptions, "card" | "agent" | "agentId">, ListenOptions {
   /** The agents by their paths, each of one segment: `/weather`. `"/"` is the agent at the root. */

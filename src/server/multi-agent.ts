@@ -47,8 +47,8 @@ export interface MultiAgentServer extends ListeningPort {
   /** The agents: add, replace and remove them while the server runs. */
   readonly agents: ServedAgents;
   /**
-   * Returns a client of an agent by its path, for the program, outside of a turn: `server.client("/weather", { principal })`.
-   * Its calls need no network, and callers are not authenticated again. Throws a `TypeError` for a path without an agent.
+   * Returns a client of an agent, for code outside of a turn: `server.client("/weather", { principal })`. Its calls do
+   * not use the network, and the caller is not authenticated again. Throws a `TypeError` for a path without an agent.
    */
   client(path: string, options?: LocalClientOptions): Client;
 }
@@ -56,7 +56,7 @@ export interface MultiAgentServer extends ListeningPort {
 /** @deprecated Use `MultiAgentServer`. */
 export type AgentsServer = MultiAgentServer;
 
-/** One of the agents of a server. After it was replaced, its members are those of the new one. */
+/** One of the agents of a server. Once it is replaced, its members are those of the new agent. */
 export interface ServedAgent extends InProcessAgent, HostedAgent {
   /** Its path: `/weather`. */
   readonly path: string;
@@ -64,19 +64,19 @@ export interface ServedAgent extends InProcessAgent, HostedAgent {
   readonly url: string;
 }
 
-/** The agents of a server, while it runs. Iterating gives them in the order in which they were added. */
+/** The agents of a running server, iterable in the order in which they were added. */
 export interface ServedAgents extends Iterable<ServedAgent> {
   /** The agent at a path. */
   get(path: string): ServedAgent | undefined;
   /**
-   * Adds an agent, or replaces the one at the path: its next call is served by the new one, with a card of its own. Turns
-   * that run end with the code that they began with, and open streams are kept. Rejects for wrong options, and
-   * then changes nothing.
+   * Adds an agent, or replaces the one at the path: the new agent serves the next call, with its own card. Running
+   * turns finish with the old code, and open streams continue. Rejects for wrong options, and then changes nothing.
    */
   set(path: string, options: ServedAgentOptions): Promise<ServedAgent>;
   /**
-   * Removes an agent: new calls do not find it, and its turns have `drainMs` to end. Default: that of the server. Its tasks
-   * wait in the store for an agent with the same `agentId`. Resolves with false when there is none at the path.
+   * Removes an agent: new calls do not find it, and its turns have `drainMs` milliseconds to end. Default: `drainMs` of
+   * the server. Its tasks stay in the store for an agent with the same `agentId`. Resolves with false if there is no
+   * agent at the path.
    */
   remove(path: string, drainMs?: number): Promise<boolean>;
 }

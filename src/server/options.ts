@@ -27,13 +27,13 @@ export type ServerInterceptor = Interceptor<ServerContext>;
 export interface AuthDeclaration {
   /** Security schemes in the JSON form of a 1.0 card, by name (spec 4.5). */
   readonly schemes: Readonly<Record<string, JsonObject>>;
-  /** What every call must prove. Default: any one of the schemes. */
+  /** Requirements of every call. Default: any one of the schemes. */
   readonly require?: Requirements | undefined;
-  /** What messages to a skill must prove besides, by the skill's id. Default: nothing more. */
+  /** Additional requirements of messages to a skill, by the skill's id. Default: none. */
   readonly skills?: Readonly<Record<string, Requirements>> | undefined;
 }
 
-/** Options of everything that serves calls, agent or gateway: bindings, authentication, limits. */
+/** Options that agents and gateways share: bindings, authentication, limits. */
 export interface HostOptions {
   /**
    * Bindings to mount, in the card's order of preference. Nothing else is served. Default: `"JSONRPC"`, `"GRPC"` and
@@ -41,41 +41,40 @@ export interface HostOptions {
    */
   readonly bindings?: readonly Binding[] | undefined;
   /**
-   * Who may call: security schemes that declare themselves in the card and check calls, and what is required. Default:
-   * no authentication, and all callers share the same tasks.
+   * Authentication by security schemes, which are listed in the card and checked for every call (spec 4.5, 7.3).
+   * Default: no authentication, and all callers share the same tasks.
    */
   readonly auth?: AuthOptions | undefined;
-  /** Identifies the caller instead of `auth`, for everything that has no security scheme. Default: none. */
+  /** Your own authentication instead of `auth`: identifies the caller of each call. Default: none. */
   readonly authenticate?: Authenticate | undefined;
   /** Security schemes and requirements to list in the card beside `authenticate`, which checks them. Default: none. */
   readonly securityDeclaration?: AuthDeclaration | undefined;
   /** @deprecated Write `securityDeclaration`. 0.3 refuses this name. */
   readonly declares?: AuthDeclaration | undefined;
   /**
-   * Wrap every call, over every binding and in process, the first outermost: for audit, authorization, changed
-   * requests. They see a call once it is authenticated and decoded, and its refusal by `auth.operations` and
-   * `auth.skills`. Default: none.
+   * Wrap every call, over every binding and in process; the first is the outermost. Use them for audit, authorization,
+   * or to change requests. They run once a call is authenticated and decoded, and also see calls that `auth.operations`
+   * or `auth.skills` refuses. Default: none.
    */
   readonly interceptors?: readonly ServerInterceptor[] | undefined;
   /**
-   * Confirms that all callers share all tasks. Without it, `auth` and `authenticate`, `serve` refuses a host that other
-   * machines reach, and a mounted agent logs a warning.
+   * Confirms that all callers share all tasks. Without `anonymous`, `auth` or `authenticate`, `serve` rejects a host
+   * that other machines reach, and a mounted agent logs a warning.
    */
   readonly anonymous?: "shared" | undefined;
   /**
-   * Receives the records of the server; `false` for none. Default: stderr, readable on a terminal and as lines of JSON
-   * elsewhere, from the level in `TRIVIUM_LOG` on (`debug`, `info`, `warn`, `error`, `silent`), else `info`.
+   * Receives log records; `false` for none. Default: stderr, readable on a terminal and as lines of JSON elsewhere,
+   * from the level in `TRIVIUM_LOG` on (`debug`, `info`, `warn`, `error`, `silent`), else `info`.
    */
   readonly logger?: Logger | false | undefined;
   /**
-   * Logs each call when it has ended, as one record at `info`: operation, binding, version, owner, code, duration,
-   * bytes, and the events of a stream. Default: false.
+   * Logs each call when it ends, as one record at `info`: operation, binding, version, owner, code, duration, bytes,
+   * and the events of a stream. Default: false.
    */
   readonly accessLog?: boolean | undefined;
   /**
-   * Spans, metrics and the ids of traces in records, by OpenTelemetry. `true` requires the package
-   * `@opentelemetry/api`, `false` turns telemetry off. Default: on if an SDK of OpenTelemetry was started before the
-   * server.
+   * OpenTelemetry: spans, metrics, and trace ids in log records. `true` requires the package `@opentelemetry/api`,
+   * `false` turns telemetry off. Default: on if an SDK of OpenTelemetry was started before the server.
    */
   readonly telemetry?: boolean | TelemetryOptions | undefined;
   /**
@@ -84,17 +83,17 @@ export interface HostOptions {
    */
   readonly limits?: (Partial<Limits> & FormerLimits) | undefined;
   /**
-   * Rate limits per owner, tenant and address: requests, new tasks, bytes, tokens, turns and streams. The processes on
-   * one PostgreSQL store share them. Beside `agents` they count the calls of all agents together.
-   * Default: none, and 300 failed attempts to authenticate from an address in a minute.
+   * Rate limits per owner, tenant and address: requests, new tasks, bytes, tokens, turns and streams. Processes on one
+   * PostgreSQL store share the counts. Next to `agents`, they count the calls of all agents together. Default: none,
+   * and 300 failed attempts to authenticate from an address in a minute.
    */
   readonly rate?: RateOptions | undefined;
   /** Protocol versions to serve, or settings for them. Default: every supported protocol version. */
   readonly versions?: readonly VersionName[] | VersionSettings | undefined;
   /**
-   * Additional hosts that requests may name: host names, `*.example.org`, addresses and CIDR blocks. Checked while callers
-   * are not authenticated: on its own port, if only this machine reaches it; at a mount without `trustProxy`, for calls
-   * from this machine. Loopback names and the host of `publicUrl` are always served. Default: none.
+   * Additional hosts that requests may name: host names, `*.example.org`, addresses and CIDR blocks. Checked only
+   * without authentication: on a port that only this machine reaches, and, at a mount without `trustProxy`, for calls
+   * from this machine. Loopback names and the host of `publicUrl` are always allowed. Default: none.
    */
   readonly allowedHosts?: readonly string[] | undefined;
   /** Allows pages of other origins to call the agent. Default: off. */
@@ -114,28 +113,28 @@ export interface HostOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** Options of an agent, wherever it is mounted. */
+/** Options of an agent, for `serve` and `createAgent`. */
 export interface AgentOptions extends HostOptions {
   /** Name, description and version are enough; the rest is generated from what is running. */
   readonly card: CardOptions;
-  /** A function of a turn: an async generator of events, or an async function. */
+  /** The agent: an async generator of events, or an async function. */
   readonly agent: Agent;
   /**
-   * Distinguishes this agent from others on the same `store`, each of which needs its own id: it sees, resumes and runs
-   * only its own tasks. All replicas of an agent use the same id. It is stored with every task, so do not change it:
-   * under another id an agent does not find its tasks. At most 64 bytes in UTF-8, else `serve()` rejects. Default:
-   * `""`.
+   * Identifies the agent on a `store` that several agents share: each needs its own id, and sees, resumes and runs only
+   * its own tasks. All replicas of an agent use the same id. It is stored with every task, so do not change it: an
+   * agent does not find tasks under another id. At most 64 bytes in UTF-8, else `serve()` rejects. Default: `""`.
    */
   readonly agentId?: string | undefined;
   /**
-   * The agent is safe to re-run: if a process dies or shuts down during a turn, a process on the same store starts the
-   * turn again with a higher `attempt`, at most three times. Default: false, and the task fails.
+   * Whether it is safe to run a turn again. If a process dies or shuts down during a turn, a process on the same store
+   * then starts the turn again, at most three times after a crash; `attempt` counts the crashes. Default: false, and
+   * the task fails.
    */
   readonly restartable?: boolean | undefined;
   /**
-   * Whether a caller's deadline also ends the turn. `"wait"`: it ends only the caller's wait. The task continues, and
-   * can be read and subscribed to. `"abort"`: it also aborts the turn that the call started, and the task fails, unless
-   * the call has `returnImmediately`. Choose it if the work is worthless after the deadline. Calls that such a turn
+   * Whether a caller's deadline also ends the turn. `"wait"`: it ends only the call. The task continues, and can be
+   * read and subscribed to. `"abort"`: it also aborts the turn that the call started, and the task fails, unless the
+   * call has `returnImmediately`. Choose `"abort"` if the work is worthless after the deadline. Calls that such a turn
    * makes to other agents of the server get the rest of the caller's time. Calls between agents of one server are
    * always handled as with `"abort"`. Default: `"wait"`.
    */
@@ -143,30 +142,30 @@ export interface AgentOptions extends HostOptions {
   /** Names of the tenants; a request that names another is refused. Default: none. */
   readonly tenants?: readonly string[] | undefined;
   /**
-   * Where tasks are stored, with push configurations and hints if the store supports them. It is opened before serving
-   * and stays yours to close, since several agents may share it (`agentId`). Default: in memory, lost with the process.
+   * Store of tasks, and of push configurations and hints if it supports them. It is opened before the server listens.
+   * You close it, since several agents may share it (`agentId`). Default: in memory, lost with the process.
    */
   readonly store?: Store | undefined;
   /**
-   * What `turn.conversation()` and `turn.context` remember, in the store: 1,000 entries of a context, for 30 days after
-   * the last one. Direct replies are among them, written right after the answer. `false`: nothing. Default: the
-   * defaults of `ConversationOptions`.
+   * How much of each conversation is stored for `turn.conversation()` and `turn.context`: by default 1,000 entries of a
+   * context, for 30 days after the last one. Direct replies are included; they are written right after the answer.
+   * `false`: nothing is stored. Default: the defaults of `ConversationOptions`.
    */
   readonly conversations?: ConversationOptions | false | undefined;
-  /** Push notifications, and which addresses they may call. Default: off. */
+  /** Push notifications (spec 4.3): allowed addresses, and events to send. Default: off. */
   readonly push?: PushOptions | undefined;
-  /** Hints between handlers that share a store. Default: those of the store, else within the process. */
+  /** Hints between servers that share a store. Default: those of the store, else within the process. */
   readonly signals?: Signals | undefined;
 }
 
 /** Which protocol versions a server serves, and how. */
 export interface VersionSettings {
-  /** Versions that are answered; the card lists 1.0 and 0.3 of them. Default: every supported protocol version. */
+  /** Versions to serve; the card lists 1.0 and 0.3 of them. Default: every supported protocol version. */
   readonly served?: readonly VersionName[] | undefined;
   /** Requires callers to declare their version, and refuses 1.0 to those that declare none. Default: false. */
   readonly strict?: boolean | undefined;
   /**
-   * How 0.3 encodes file bytes over gRPC and HTTP+JSON for callers that have not revealed their own form. Default:
+   * How 0.3 encodes file bytes over gRPC and HTTP+JSON for callers that have not shown which form they use. Default:
    * `"base64"`.
    */
   readonly fileBytes?: FileBytes | undefined;
@@ -181,7 +180,7 @@ function isList(versions: readonly VersionName[] | VersionSettings): versions is
   return Array.isArray(versions);
 }
 
-/** Which webhooks an agent calls, and what it sends them. */
+/** Which webhooks an agent may call, and which events it sends. */
 export interface PushOptions {
   /** `"public"`: public internet addresses; `"loopback"`: this machine; or a list of hosts and CIDR blocks. */
   readonly allow: PushAllow;
@@ -196,7 +195,7 @@ export interface PushOptions {
   readonly store?: PushStore | undefined;
 }
 
-/** The port to serve on. */
+/** Port, TLS and shutdown of a server. */
 export interface ListenOptions {
   /** Port to listen on; 0 picks a free one. Default: `PORT` of the environment, else 41241. */
   readonly port?: number | undefined;
@@ -214,21 +213,22 @@ export interface ListenOptions {
   readonly reflection?: boolean | undefined;
   /** Key, certificate and related options. Default: no TLS. */
   readonly tls?: TlsOptions | undefined;
-  /** A Koa app for requests outside the protocol. Default: only health checks. */
+  /** A Koa app for all requests outside the protocol. Default: only health checks. */
   readonly app?: { callback(): (request: never, response: never) => unknown } | undefined;
   /**
-   * How long the server accepts work after it has begun to close, in milliseconds: readiness and the health service of
-   * gRPC fail meanwhile, so that a load balancer sends its callers elsewhere before any is refused. Give it twice the
-   * balancer's check interval. Then work is refused for at least a second before the port closes, for balancers without
+   * How long the server still accepts work after it starts to close, in milliseconds. Readiness and the gRPC health
+   * service fail meanwhile, so that a load balancer sends callers elsewhere before any is refused: set it to twice the
+   * balancer's check interval. Work is then refused for at least a second before the port closes, for balancers without
    * checks. Default: 0, work is refused at once.
    */
   readonly lameDuckMs?: number | undefined;
   /** How long turns may continue when the server closes, in milliseconds, after `lameDuckMs`. Default: 10 s. */
   readonly drainMs?: number | undefined;
   /**
-   * Closes the server at SIGTERM, SIGINT, SIGHUP and, on Windows, Ctrl-Break, then ends the process with 0, or with 1 if it
-   * cannot be closed. A second signal, of whatever kind, ends the process at once. Several servers of one process close
-   * together. If your program uses one of these signals for something else, leave it out and call `close()`. Default: false.
+   * Closes the server at SIGTERM, SIGINT, SIGHUP and, on Windows, Ctrl-Break, then ends the process with 0, or with 1
+   * if it cannot be closed. A second signal, of whatever kind, ends the process at once. Several servers of one process
+   * close together. If your program handles one of these signals itself, leave this off and call `close()`. Default:
+   * false.
    */
   readonly handleSignals?: boolean | undefined;
 }

@@ -24,17 +24,17 @@ import type { HostOptions, ListenOptions } from "./options.js";
 import type { Load } from "./overload/load.js";
 import { createReadiness, type Readiness } from "./readiness.js";
 
-/** A port that listens. */
+/** A listening port. */
 export interface ListeningPort {
-  /** Base URL of what is served: `http://127.0.0.1:41241`. */
+  /** Base URL of the server: `http://127.0.0.1:41241`. */
   readonly url: string;
-  /** The port that it listens on, also when 0 was asked for. */
+  /** The port, also when 0 was requested. */
   readonly port: number;
-  /** Port of gRPC; the shared one unless gRPC has its own. */
+  /** Port of gRPC: `port`, unless gRPC has its own. */
   readonly grpcPort: number;
   /**
-   * Is not ready for `lameDuckMs`, then refuses new work, waits for streams and turns for up to `drainMs`, aborts the
-   * rest, and closes. Calling it again waits for the same end.
+   * Closes the server: reports not ready for `lameDuckMs`, then refuses new work, waits up to `drainMs` for streams and
+   * turns, and aborts the rest. A second call waits for the same end.
    */
   close(): Promise<void>;
   /** The same as `close`, for `await using`. */

@@ -29,11 +29,40 @@ export interface Server extends InProcessAgent, ListeningPort {}
 /** A server of an agent that runs in this process. */
 export interface AgentServer extends Server, HostedAgent {}
 
-/** Serves several agents on one port, each below its path, with one store and one lifecycle. Rejects as for one agent. */
+/**
+ * Serves several agents on one port, each below its own path. They share one store, and start and close together.
+ * Rejects in the same cases as for one agent.
+ *
+ * @example
+ * ```ts
+ * const server = await serve({
+ *   agents: {
+ *     "/weather": { card: { name: "Weather", description: "Forecasts the weather", version: "1.0.0" }, agent: weather },
+ *     "/travel": { card: { name: "Travel", description: "Plans trips", version: "1.0.0" }, agent: travel },
+ *   },
+ *   catalogue: true,
+ * });
+ * console.log(`${server.url}/weather`);
+ * ```
+ */
 export async function serve(options: ServeAgentsOptions): Promise<MultiAgentServer>;
 /**
- * Serves an agent on one port: JSON-RPC, HTTP+JSON and gRPC over HTTP/1.1, HTTP/2 and, with `tls`, TLS. Rejects when the
- * card contradicts itself, the port is taken, or the host is reachable from other machines without `auth`, `authenticate` or `anonymous`.
+ * Serves an agent on one port: JSON-RPC, HTTP+JSON and gRPC over HTTP/1.1, HTTP/2 and, with `tls`, TLS. Rejects with a
+ * `TypeError` for wrong options, with a `CardError` for a card that contradicts itself, when the port is taken, and
+ * when other machines can reach the host but none of `auth`, `authenticate` and `anonymous` is set.
+ *
+ * @example
+ * ```ts
+ * const server = await serve({
+ *   card: { name: "Shouter", description: "Says it louder", version: "1.0.0" },
+ *   async *agent({ text }) {
+ *     yield working("shouting");
+ *     yield artifact(text.toUpperCase());
+ *   },
+ *   port: 8080,
+ * });
+ * console.log(`Shouter listens at ${server.url}`);
+ * ```
  */
 export async function serve(options: ServeOptions): Promise<AgentServer>;
 export async function serve(givenOptions: ServeOptions | ServeAgentsOptions): Promise<AgentServer | MultiAgentServer> {

@@ -32,7 +32,7 @@ export class UnsentRoom {
     if (this.#full.size === 0 || !this.#full.has(findNetwork(peer() ?? ""))) return;
     throw new A2AError(
       "resourceExhausted",
-      "replies that this address does not take fill its share (inFlightMaxBytes)",
+      "replies that this address does not read fill its share (inFlightMaxBytes)",
       {
         retryAfterMs: 1000,
         metadata: { limit: "inFlightMaxBytes" },

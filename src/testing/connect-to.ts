@@ -15,7 +15,7 @@ import { type TestClock, turnUntil } from "./test-clock.js";
 /** Options of the agent under test and its client. */
 export interface ConnectToOptions extends Partial<Omit<AgentOptions, "agent" | "clock">> {
   /**
-   * Clock of the agent and the client. Closing the agent advances it, so that nothing blocks on a timer. Default: the
+   * Clock of the agent and the client. Closing the agent advances it, so that nothing waits for a timer. Default: the
    * system clock.
    */
   readonly clock?: TestClock | undefined;
@@ -38,9 +38,18 @@ const agentRule = object(clientParts, Object.fromEntries(Object.keys(agentMember
 const card = { name: "Under test", description: "Does what the test says", version: "0.0.0" };
 
 /**
- * Returns a client of an agent without a port: `await using client = await connectTo(agent)`. It has every feature of a
- * client over a port. Closing it also closes an agent passed as a function. Any other agent keeps running and keeps its
- * own options. Rejects with a `TypeError` for wrong options.
+ * Returns a client of an agent, without a port. It has every feature of a client over a port. Closing it also closes an
+ * agent passed as a function; any other agent keeps running with its own options. Rejects with a `TypeError` for wrong
+ * options.
+ *
+ * @example
+ * ```ts
+ * it("shouts", async () => {
+ *   await using client = await connectTo(agent);
+ *   const answer = await client.send("hello");
+ *   assert.equal(answer.text, "HELLO");
+ * });
+ * ```
  */
 export async function connectTo(agent: Agent | InProcessAgent, options: ConnectToOptions = {}): Promise<Client> {
   const presentOptions = renameOptions("connectTo()", options);

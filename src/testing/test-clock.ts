@@ -32,12 +32,31 @@ const rule = object(members);
 // Work that yields to the event loop once or twice still counts as an effect of the timer.
 const settleRounds = 3;
 
-/** Waits until all work that waits for no timer has run. Does not cover work that waits for sockets or files. */
+/**
+ * Waits until all work has run that waits for no timer, socket or file.
+ *
+ * @example
+ * ```ts
+ * let isDone = false;
+ * void client.send("hello").then(() => {
+ *   isDone = true;
+ * });
+ * await settle();
+ * assert.equal(isDone, true);
+ * ```
+ */
 export async function settle(): Promise<void> {
   for (let round = 0; round < settleRounds; round += 1) await setImmediate();
 }
 
-/** Advances a clock second by second until a promise settles. */
+/**
+ * Advances a clock second by second until a promise settles.
+ *
+ * @example
+ * ```ts
+ * await turnUntil(clock, client.close());
+ * ```
+ */
 export async function turnUntil(clock: TestClock, promise: Promise<void>): Promise<void> {
   let isDone = false;
   const end = promise.finally(() => {
@@ -47,7 +66,18 @@ export async function turnUntil(clock: TestClock, promise: Promise<void>): Promi
   await end;
 }
 
-/** Creates a test clock, which replaces the system clock of an agent, a client or a store. */
+/**
+ * Creates a clock for tests: the option `clock` of an agent, a client or a store.
+ *
+ * @example
+ * ```ts
+ * const clock = createTestClock();
+ * await using client = await connectTo(agent, { clock, limits: { turnDeadlineMs: 60_000 } });
+ * const answer = client.send("wait for ever");
+ * await clock.advance(60_000);
+ * assert.equal((await answer).state, "failed");
+ * ```
+ */
 export function createTestClock(options: TestClockOptions = {}): TestClock {
   assertOptions("createTestClock()", options, rule);
   const { start = Date.UTC(2026, 0, 1), settled = settle } = options;

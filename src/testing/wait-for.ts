@@ -20,9 +20,15 @@ const rule = object(members);
 type Calls = Pick<Client, "operations">;
 
 /**
- * Waits until a task is in a state, such as `"working"`, or matches a predicate, and returns it as it is at that
- * moment. May miss a state that the task leaves quickly. Rejects with an error that names the task's state if the task
- * ends without a match, and on timeout.
+ * Waits until a task is in a state, such as `"working"`, or matches a predicate, and resolves with the task at that
+ * moment. May miss a state that the task leaves quickly. Rejects, with the task's state in the error, if the task ends
+ * without a match or after `timeoutMs`.
+ *
+ * @example
+ * ```ts
+ * const question = await waitFor(client, taskId, "input-required", { timeoutMs: 2000 });
+ * assert.equal(question.text, "Which ship?");
+ * ```
  */
 export async function waitFor(
   client: Calls,

@@ -61,7 +61,7 @@ export function versionsOf(adapters: readonly { readonly version: string }[]): r
 
 function notServedError(requested: string, served: readonly string[]): A2AError {
   const name = requested.slice(0, 32);
-  return new A2AError("versionNotSupported", `A2A version ${name} is not served here: use ${served.join(", ")}`, {
+  return new A2AError("versionNotSupported", `unsupported A2A version ${name} (supported: ${served.join(", ")})`, {
     metadata: { requested: name, supported: served.join(",") },
   });
 }

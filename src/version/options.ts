@@ -1,6 +1,6 @@
 import type { ValidationLimits } from "../protocol/validation-limits.js";
 
-/** Encoding of file bytes in the binary form of a version whose peers disagree on it. */
+/** Encoding of file bytes over gRPC and HTTP+JSON in a version whose implementations disagree on it. */
 export type FileBytes = "base64" | "raw";
 
 export interface VersionOptions {

@@ -49,6 +49,13 @@ function written(name: string, value: number | undefined): string {
   return value >= 1 << 20 ? `${value / (1 << 20)} MiB` : `${value / 1024} KiB`;
 }
 
+describe("the docstrings of the entry points", () => {
+  it("show the examples of test/docs/docstrings", () => {
+    const check = ["scripts/docstring-examples.ts", "--check"];
+    expect(() => execFileSync(process.execPath, check, { stdio: "pipe" })).not.toThrow();
+  });
+});
+
 describe("the reference", () => {
   it("is what the source says", () => {
     expect(() => execFileSync(process.execPath, ["scripts/reference.ts", "--check"], { stdio: "pipe" })).not.toThrow();

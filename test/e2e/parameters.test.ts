@@ -133,9 +133,9 @@ describe("on the wire", () => {
       const post = async (query: string, headers = {}): Promise<string> =>
         (await postJson(`${served.server.url}${path}${query}`, body, headers)).text;
       expect(await post("?A2A-Version=1.0")).toContain("none");
-      expect(await post("?a2a-version=9.9")).toContain("version 9.9 is not served");
+      expect(await post("?a2a-version=9.9")).toContain("unsupported A2A version 9.9");
       expect(await post("?A2A-Version=9.9", { "a2a-VERSION": "1.0" })).toContain("none");
-      expect(await post("?A2A-Version=1.0", { "A2A-Version": "9.9" })).toContain("version 9.9 is not served");
+      expect(await post("?A2A-Version=1.0", { "A2A-Version": "9.9" })).toContain("unsupported A2A version 9.9");
     },
   );
 

@@ -21,9 +21,9 @@ const uri = "urn:example:required";
 const faults = {
   "has no caller": "unauthenticated: who calls?",
   "declares a version that is not served": expect.stringMatching(
-    /^versionNotSupported: A2A version 9\.9 is not served here: use /,
+    /^versionNotSupported: unsupported A2A version 9\.9 \(supported: /,
   ),
-  "lacks a required extension": `extensionSupportRequired: the extension ${uri} has to be activated`,
+  "lacks a required extension": `extensionSupportRequired: the agent requires the extension ${uri}: activate it`,
   "comes while the server drains": "unavailable: the server is shutting down",
   // Each binding names its own decoding error.
   "cannot be read": expect.stringMatching(/^parseError: /),

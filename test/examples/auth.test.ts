@@ -17,7 +17,7 @@ describe("the examples of authentication", () => {
       "Good morning, ada of north.",
       'unauthenticated: the agent refused the call, and no credentials meet what its card asks for: "user" needs a string for HTTP Bearer',
       "unauthenticated: the token has expired",
-      "permissionDenied: scopes are missing: weather:write",
+      "permissionDenied: missing scopes: weather:write",
       "Good morning, ada of north.",
       "",
     ]);

@@ -30,7 +30,7 @@ describe("a failure of a call of the gateway", () => {
       "a version that is not taken",
       new A2AError("versionNotSupported", "http://10.0.0.7:81"),
       "unavailable",
-      "the agent behind the gateway does not take the version that its card names",
+      "the agent behind the gateway refuses the version that its card lists",
     ],
     ...(
       [

@@ -151,7 +151,7 @@ describe("an A2AError", () => {
       { violations: "x" },
       "violations of an error must be an object, not a value of type",
     ],
-    ["another error as options", new Error("why"), "an error as the options of an error: give it as { cause }"],
+    ["another error as options", new Error("why"), "give the error as { cause }, not as the options"],
     ["metadata that is no string", { metadata: { berth: 4 } }, "metadata.berth of an error must be a string, not a "],
   ])("with %s is refused at once", (_, options, message) => {
     expect(() => new A2AError("invalidParams", "no", options)).toThrow(TypeError);

@@ -47,7 +47,7 @@ describe("a declared version", () => {
   );
 
   it("is refused when it exists and is switched off", () => {
-    expect(() => declaredVersion("0.3", ["1.0"])).toThrow("A2A version 0.3 is not served here");
+    expect(() => declaredVersion("0.3", ["1.0"])).toThrow("unsupported A2A version 0.3");
   });
 });
 

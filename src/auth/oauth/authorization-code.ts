@@ -54,7 +54,8 @@ interface AuthorizationAnswer extends Pick<CodeUse, "server"> {
 /** The code of the answer, after a check that it belongs to this request (`state`) and server (`iss`, RFC 9207). */
 function readCode(client: OAuthClient, { call, server, state, answer }: AuthorizationAnswer): string {
   const url = URL.parse(answer);
-  if (url === null) throw new A2AError("unauthenticated", "authorizationCode must return the URL that was called back");
+  if (url === null)
+    throw new A2AError("unauthenticated", "authorizationCode must return the URL to which the browser was sent back");
   const issuer = server.issuer ?? issuerIn(url, server.authorizationUrl);
   const { clientId: client_id } = client.secret;
   const names = { issuer, authorization_response_iss_parameter_supported: server.answersWithIssuer === true };
@@ -66,9 +67,13 @@ function readCode(client: OAuthClient, { call, server, state, answer }: Authoriz
       const code = isErrorCode(error.error) ? error.error : "an error that OAuth does not know";
       throw oauthError(call, code);
     }
-    throw new A2AError("unauthenticated", `the answer of ${describeEndpoint(call)} is not the answer to this request`, {
-      cause: error,
-    });
+    throw new A2AError(
+      "unauthenticated",
+      `the answer of ${describeEndpoint(call)} is for another request: its state or issuer differs`,
+      {
+        cause: error,
+      },
+    );
   }
   throw new A2AError("unauthenticated", `the answer of ${describeEndpoint(call)} has no code`);
 }

@@ -12,13 +12,13 @@ import {
 /** A result of `verify`: an identity, its subject alone, or nothing for an unknown credential. */
 export type VerifyResult = Identity | string | undefined | null | false;
 
-/** The place of an API key in a request, and its check. */
+/** Options of `apiKey`: where the key is, and how it is checked. */
 export interface ApiKeyOptions {
-  /** Where callers put the key. Over gRPC a header is metadata, and there is no query. */
+  /** Where callers put the key. Over gRPC, headers are metadata, and there is no query. */
   readonly in: "header" | "query" | "cookie";
   /** The name of the header, the parameter or the cookie. */
   readonly name: string;
-  /** Says whose key it is: the owner's name, or an identity with scopes and claims. Nothing: the key is not known. */
+  /** Returns the owner of the key, or an identity with scopes and claims; nothing for an unknown key. */
   readonly verify: (key: string) => VerifyResult | Promise<VerifyResult>;
   /** For people, in the card. Default: none. */
   readonly description?: string | undefined;
@@ -36,8 +36,18 @@ const rule = object(members);
 const maxLength = 4096;
 
 /**
- * An API key (spec 4.5.2). Compare keys by their hash, so that the time of a comparison says nothing about them. Throws
- * a `TypeError` for options that are not right.
+ * Accepts API keys (spec 4.5.2). Look keys up by their hash, so that the time of a comparison reveals nothing. Throws a
+ * `TypeError` for wrong options.
+ *
+ * @example
+ * ```ts
+ * const key = apiKey({
+ *   in: "header",
+ *   name: "x-api-key",
+ *   verify: (key) => owners.get(createHash("sha256").update(key).digest("hex")),
+ * });
+ * const server = await serve({ card, agent, auth: { schemes: { key } } });
+ * ```
  */
 export function apiKey(options: ApiKeyOptions): AuthScheme {
   assertOptions("apiKey", options, rule);

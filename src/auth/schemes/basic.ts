@@ -3,11 +3,11 @@ import { assertOptions, func, type MembersOf, object, string } from "../../proto
 import { createIdentity, type VerifyResult } from "./api-key.js";
 import { type AuthScheme, CredentialError, quotedString, readAuthorization } from "./scheme.js";
 
-/** The check of a user name and a password. */
+/** Options of `basic`: how names and passwords are checked. */
 export interface BasicOptions {
   /**
-   * Says who the user is: the owner's name, or an identity with scopes and claims. Nothing: the pair is wrong. Called
-   * for every call; compare hashes, so that the time of a comparison says nothing about the password.
+   * Returns the owner, or an identity with scopes and claims; nothing for a wrong name or password. Called for every
+   * call. Compare hashes, so that the time of a comparison reveals nothing.
    */
   readonly verify: (username: string, password: string) => VerifyResult | Promise<VerifyResult>;
   /** Shown by browsers that ask for the password. Default: `"agent"`. */
@@ -23,7 +23,17 @@ const members: MembersOf<BasicOptions> = {
 };
 const rule = object(members);
 
-/** HTTP basic authentication (RFC 7617). Throws a `TypeError` for options that are not right. */
+/**
+ * Accepts user names and passwords by HTTP basic authentication (RFC 7617). Throws a `TypeError` for wrong options.
+ *
+ * @example
+ * ```ts
+ * const password = basic({
+ *   verify: async (username, password) => ((await checkPassword(username, password)) ? username : undefined),
+ * });
+ * const server = await serve({ card, agent, auth: { schemes: { password } } });
+ * ```
+ */
 export function basic(options: BasicOptions): AuthScheme {
   assertOptions("basic", options, rule);
   const { verify, realm = "agent", description = "" } = options;

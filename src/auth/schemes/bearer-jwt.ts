@@ -13,23 +13,23 @@ import { createDiscoveredKeys, createKeysAt } from "./issuer-keys.js";
 import { type JwtKey, jwtCheck, publicKeyAlgorithms, type TokenCheck } from "./jwt.js";
 import { type AuthScheme, readAuthorization, type SchemeCheck, type SchemeEnvironment } from "./scheme.js";
 
-/** Requirements for JSON Web Tokens, and the source of their keys. */
+/** Required claims of JSON Web Tokens, and the keys that verify them. */
 export interface JwtOptions {
-  /** `iss` of the tokens, exactly. Without `jwks` and `key`, its metadata names the keys. */
+  /** The exact `iss` of the tokens. Without `jwks` and `key`, the keys come from its metadata. */
   readonly issuer: string;
-  /** `aud` of the tokens: the name of this agent at the issuer, or several. */
+  /** `aud` of the tokens: the name of this agent at the issuer, or several names. */
   readonly audience: string | readonly string[];
   /** URL of the issuer's keys. Default: the one in the issuer's metadata, by OpenID Connect Discovery or RFC 8414. */
   readonly jwks?: string | undefined;
-  /** The key itself, instead of `jwks`. A shared secret needs `algorithms`. */
+  /** The key, instead of `jwks`. A shared secret needs `algorithms`. */
   readonly key?: JwtKey | undefined;
-  /** Accepted signatures. Default: every algorithm with a public key; `none` is never accepted. */
+  /** Accepted algorithms. Default: every algorithm with a public key; `none` is never accepted. */
   readonly algorithms?: readonly string[] | undefined;
-  /** How far the issuer's clock may be from this one, in milliseconds, up to 600,000. Default: 30,000. */
+  /** Tolerated difference between the issuer's clock and this one, in milliseconds, up to 600,000. Default: 30,000. */
   readonly clockSkewMs?: number | undefined;
 }
 
-/** Which JSON Web Tokens are accepted, and what they must contain. */
+/** Options of `bearerJwt`: which tokens are accepted. */
 export interface BearerJwtOptions extends JwtOptions {
   /** For people, in the card. Default: none. */
   readonly description?: string | undefined;
@@ -65,9 +65,15 @@ const bearerMembers: MembersOf<BearerJwtOptions> = { ...jwtMembers, description:
 const bearerRule = object(bearerMembers);
 
 /**
- * JSON Web Tokens in `Authorization: Bearer …` (RFC 7519, RFC 6750). Signature, issuer, audience and lifetime are
- * checked. Keys are read every 10 minutes, and when a token names one that is not known. While they cannot be read,
- * those of before serve for 24 hours. Throws a `TypeError` for options that are not right.
+ * Accepts JSON Web Tokens in `Authorization: Bearer …` (RFC 7519, RFC 6750). Checks signature, issuer, audience and
+ * lifetime. Keys are fetched every 10 minutes, and when a token names an unknown key. While they cannot be fetched, the
+ * last ones are used for 24 hours. Throws a `TypeError` for wrong options.
+ *
+ * @example
+ * ```ts
+ * const jwt = bearerJwt({ issuer: "https://login.example", audience: "weather" });
+ * const server = await serve({ card, agent, auth: { schemes: { jwt } } });
+ * ```
  */
 export function bearerJwt(bearerOptions: BearerJwtOptions): AuthScheme {
   assertOptions("bearerJwt", bearerOptions, bearerRule);

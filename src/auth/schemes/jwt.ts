@@ -15,7 +15,7 @@ export interface JwtRules {
   readonly clockSkewMs: number;
 }
 
-/** A public key, or a shared secret, as Web Crypto, Node or a JWK has it. */
+/** A public key or a shared secret: a key of Web Crypto or Node, or a JWK. */
 export type JwtKey = CryptoKey | KeyObject | JWK | Uint8Array;
 
 /** The algorithms of signatures with public keys. A shared secret needs its algorithm by name. */
@@ -84,11 +84,16 @@ function toProblem(error: unknown, issuer: string): unknown {
     const problem = error.reason === "missing" ? "is missing" : (claimProblems[error.claim] ?? "is not as required");
     return new CredentialError(`the token's claim ${error.claim} ${problem}`, { cause: error });
   }
-  if (error instanceof errors.JOSEAlgNotAllowed || error instanceof errors.JOSENotSupported) {
-    return new CredentialError("the token is signed in a way that is not accepted", { cause: error });
+  if (error instanceof errors.JOSEAlgNotAllowed) {
+    return new CredentialError("the token's signature algorithm is not accepted", { cause: error });
+  }
+  if (error instanceof errors.JOSENotSupported) {
+    return new CredentialError("the token's header names an algorithm or extension that is not supported", {
+      cause: error,
+    });
   }
   if (error instanceof errors.JWKSMultipleMatchingKeys) {
-    return new CredentialError("the token does not say which of its issuer's keys has signed it (kid)", {
+    return new CredentialError("several keys of the issuer fit: the token needs a `kid` header", {
       cause: error,
     });
   }
@@ -130,7 +135,7 @@ export function identityFrom(claims: Readonly<Record<string, unknown>>): Identit
   assertFlat(claims);
   const { sub, client_id: client, iss } = claims;
   const subject = [sub, client].find((name) => typeof name === "string" && name !== "");
-  if (typeof subject !== "string") throw new CredentialError("the token names neither a subject nor a client");
+  if (typeof subject !== "string") throw new CredentialError("the token has neither `sub` nor `client_id`");
   const issuer = typeof iss === "string" ? iss : undefined;
   return new SharedIdentity({ subject, issuer, scopes: readScopes(claims), claims });
 }

@@ -7,11 +7,11 @@ import { type AuthScheme, CredentialError } from "./scheme.js";
 /** Which client certificates are accepted. */
 export interface MutualTlsOptions {
   /**
-   * Certificates, in PEM, of the authorities that issue client certificates, intermediate ones as well. Default: none,
-   * and certificates count only as a proxy reports them.
+   * Certificates, in PEM, of the authorities that issue client certificates, including intermediate ones. Default:
+   * none, and only certificates that a proxy reports are accepted.
    */
   readonly ca?: string | readonly string[] | undefined;
-  /** Names the caller: the owner, or an identity. Nothing: it is not known. Default: the first URI, else the subject. */
+  /** Returns the owner, or an identity; nothing for an unknown caller. Default: the first URI, else the subject. */
   readonly subject?: ((certificate: PeerCertificate) => VerifyResult) | undefined;
   /** For people, in the card. Default: none. */
   readonly description?: string | undefined;
@@ -25,8 +25,14 @@ const members: MembersOf<MutualTlsOptions> = {
 const rule = object(members);
 
 /**
- * Client certificates (spec 4.5.6). `serve` asks for one over TLS; behind a proxy in `trustProxy` the header
- * `x-forwarded-client-cert` reports it. Throws a `TypeError` for options that are not right.
+ * Accepts client certificates (spec 4.5.6). `serve` requests one over TLS; a proxy in `trustProxy` reports it in the
+ * header `x-forwarded-client-cert`. Throws a `TypeError` for wrong options.
+ *
+ * @example
+ * ```ts
+ * const certificate = mutualTls({ ca: readFileSync("clients-ca.pem", "utf8") });
+ * const server = await serve({ card, agent, tls, auth: { schemes: { certificate } } });
+ * ```
  */
 export function mutualTls(options: MutualTlsOptions = {}): AuthScheme {
   assertOptions("mutualTls", options, rule);

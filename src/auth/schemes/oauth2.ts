@@ -36,7 +36,7 @@ import {
 } from "./scheme.js";
 import { TokenCache } from "./token-cache.js";
 
-/** Scopes with a description each, for people. */
+/** Scopes, each with a description for people. */
 export type Scopes = Readonly<Record<string, string>>;
 
 /** The URLs at which callers get their tokens. */
@@ -49,11 +49,11 @@ export interface TokenEndpoint {
   readonly scopes: Scopes;
 }
 
-/** The flow by which callers get a token: exactly one, since a card of 1.0 can list only one. */
+/** How callers get a token. Exactly one flow, because a 1.0 card can list only one. */
 export interface OAuthFlows {
-  /** A service that signs in as itself. */
+  /** For services that act for themselves. */
   readonly clientCredentials?: TokenEndpoint | undefined;
-  /** A person who signs in with a browser. */
+  /** For people with a browser. */
   readonly authorizationCode?:
     | (TokenEndpoint & {
         readonly authorizationUrl: string;
@@ -61,31 +61,33 @@ export interface OAuthFlows {
         readonly pkceRequired?: boolean | undefined;
       })
     | undefined;
-  /** A person who signs in on another device. */
+  /** For people who approve on another device. */
   readonly deviceCode?: (TokenEndpoint & { readonly deviceAuthorizationUrl: string }) | undefined;
 }
 
-/** Asks the authorization server about each token (RFC 7662). */
+/** Token introspection at the authorization server (RFC 7662). */
 export interface IntrospectionOptions {
   /** URL of the introspection endpoint. */
   readonly endpoint: string;
-  /** Name of this agent at the authorization server. */
+  /** Client id of this agent at the authorization server. */
   readonly clientId: string;
-  /** Its secret there. */
+  /** Client secret of this agent. */
   readonly clientSecret: string;
-  /** `aud` that an answer with an audience must have. Default: not checked. */
+  /** Required `aud`, if the answer has an audience. Default: not checked. */
   readonly audience?: string | undefined;
-  /** How long an answer is believed, and how late a revoked token is noticed, in milliseconds. Default: 30,000. */
+  /**
+   * How long an answer is cached, in milliseconds: a revoked token is accepted for up to that long. Default: 30,000.
+   */
   readonly cacheMs?: number | undefined;
 }
 
-/** The authorization server of the tokens, and how they are checked. */
+/** Options of `oauth2`: how callers get tokens, and how tokens are checked. */
 export interface OAuth2Options {
   /** How callers get a token, for the card. */
   readonly flows: OAuthFlows;
-  /** Tokens are JSON Web Tokens, checked here. */
+  /** For JSON Web Tokens, which are checked locally. */
   readonly jwt?: JwtOptions | undefined;
-  /** Tokens are opaque: the authorization server is asked. */
+  /** For opaque tokens: the authorization server checks each. */
   readonly introspection?: IntrospectionOptions | undefined;
   /** URL of the authorization server's metadata (RFC 8414), for the card. Default: none. */
   readonly metadataUrl?: string | undefined;
@@ -125,8 +127,17 @@ const members: MembersOf<OAuth2Options> = {
 const rule = object(members);
 
 /**
- * Tokens of an OAuth 2.0 authorization server, in `Authorization: Bearer …` (spec 4.5.4). Give `jwt` or
- * `introspection`. Throws a `TypeError` for options that are not right, such as a URL that is not https.
+ * Accepts tokens of an OAuth 2.0 authorization server in `Authorization: Bearer …` (spec 4.5.4). Needs `jwt` or
+ * `introspection`. Throws a `TypeError` for wrong options, such as a URL that is not https.
+ *
+ * @example
+ * ```ts
+ * const oauth = oauth2({
+ *   flows: { clientCredentials: { tokenUrl: "https://login.example/token", scopes: { ask: "Ask the agent" } } },
+ *   jwt: { issuer: "https://login.example", audience: "weather" },
+ * });
+ * const server = await serve({ card, agent, auth: { schemes: { oauth }, require: [{ oauth: ["ask"] }] } });
+ * ```
  */
 export function oauth2(options: OAuth2Options): AuthScheme {
   assertOptions("oauth2", options, rule);

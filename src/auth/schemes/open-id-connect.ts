@@ -10,7 +10,7 @@ import {
 } from "./bearer-jwt.js";
 import type { AuthScheme } from "./scheme.js";
 
-/** Which OpenID Connect provider is trusted, and what its tokens must contain. */
+/** Options of `openIdConnect`: the provider, and which tokens are accepted. */
 export interface OpenIdConnectOptions extends Omit<JwtOptions, "issuer" | "jwks" | "key"> {
   /** URL of the provider's metadata; ends in `/.well-known/openid-configuration`. */
   readonly discoveryUrl: string;
@@ -28,8 +28,17 @@ const members: MembersOf<OpenIdConnectOptions> = {
 const rule = object(members);
 
 /**
- * Tokens of an OpenID Connect provider, in `Authorization: Bearer …` (spec 4.5.5). Its metadata names the keys; it is read
- * when the first token is checked. Throws a `TypeError` for options that are not right.
+ * Accepts tokens of an OpenID Connect provider in `Authorization: Bearer …` (spec 4.5.5). The provider's metadata,
+ * which names the keys, is fetched for the first token. Throws a `TypeError` for wrong options.
+ *
+ * @example
+ * ```ts
+ * const oidc = openIdConnect({
+ *   discoveryUrl: "https://login.example/.well-known/openid-configuration",
+ *   audience: "weather",
+ * });
+ * const server = await serve({ card, agent, auth: { schemes: { oidc } } });
+ * ```
  */
 export function openIdConnect(providerOptions: OpenIdConnectOptions): AuthScheme {
   assertOptions("openIdConnect", providerOptions, rule);

@@ -18,7 +18,7 @@ export type SchemeDeclaration = NonNullable<
   NonNullable<MessageInitShape<typeof AgentCardSchema>["securitySchemes"]>[string]["scheme"]
 >;
 
-/** A call before its body is read: where credentials may be. */
+/** A call before its body is read, with the places where credentials may be. */
 export interface AuthCall {
   /** The binding of the call, or `"in-process"`. */
   readonly binding: CallOrigin;
@@ -28,19 +28,19 @@ export interface AuthCall {
    * A parameter of the query string; `undefined` over gRPC, which has none. Throws `invalidRequest` for different values.
    */
   query(name: string): string | undefined;
-  /** The certificate that the caller has shown over TLS, verified, or that a trusted proxy reports. */
+  /** The verified client certificate of the TLS connection, or the one that a trusted proxy reports. */
   certificate(): PeerCertificate | undefined;
 }
 
 /** The identity that a credential proves. */
 export interface Identity {
-  /** Who it is, unique at the issuer: the subject of a token, the name of a user or a certificate. */
+  /** Id of the caller, unique at the issuer: the subject of a token, or the name of a user or a certificate. */
   readonly subject: string;
-  /** Who says so, such as the URL of an authorization server. Default: the scheme itself. */
+  /** Who issued it, such as the URL of an authorization server. Default: the scheme itself. */
   readonly issuer?: string | undefined;
   /** Scopes that the credential grants. Default: none. */
   readonly scopes?: readonly string[] | undefined;
-  /** Everything else that the credential says. Default: nothing. */
+  /** Other claims of the credential. Default: none. */
   readonly claims?: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -63,9 +63,9 @@ export class SharedIdentity implements Identity {
 
 /** Parts of the server that checks need. */
 export interface SchemeEnvironment {
-  /** Calls an address that the options name. */
+  /** Calls addresses from the options. */
   readonly fetch: Fetch;
-  /** Calls an address that a document of another server names. */
+  /** Calls addresses from a document of another server. */
   readonly foreignFetch: Fetch;
   /** The clock of the server. */
   readonly clock: Clock;
@@ -81,7 +81,7 @@ export interface SchemeEnvironment {
  */
 export type SchemeCheck = (call: AuthCall) => Identity | undefined | Promise<Identity | undefined>;
 
-/** A security scheme, for `auth.schemes`. It declares itself in the card and checks calls. */
+/** A security scheme for `auth.schemes`: its declaration in the card, and its check of calls. */
 export interface AuthScheme {
   /** The scheme in the card. */
   readonly declaration: SchemeDeclaration;
@@ -91,13 +91,29 @@ export interface AuthScheme {
   readonly challenge: string;
   /** Whether it reads client certificates, which need TLS or a trusted proxy. Default: false. */
   readonly needsCertificate?: boolean | undefined;
-  /** Certificates of authorities that TLS verifies clients by, in PEM. */
+  /** Certificates, in PEM, of the authorities that TLS verifies clients with. */
   readonly clientAuthorities?: readonly string[] | undefined;
   /** Called once, when the server starts. */
   open(environment: SchemeEnvironment): SchemeCheck;
 }
 
-/** An invalid credential. The message goes to its sender: it says why, and repeats nothing of the credential. */
+/**
+ * An invalid credential, thrown by the check of a scheme. The caller gets its message, so it must not repeat the
+ * credential.
+ *
+ * @example
+ * ```ts
+ * const ticket = apiKey({
+ *   in: "header",
+ *   name: "x-ticket",
+ *   verify(key) {
+ *     const { owner, expires } = readTicket(key);
+ *     if (expires < Date.now()) throw new CredentialError("the ticket has expired");
+ *     return owner;
+ *   },
+ * });
+ * ```
+ */
 export class CredentialError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

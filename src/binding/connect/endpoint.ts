@@ -42,8 +42,8 @@ const servedTypes: ReadonlySet<string> = new Set([
 
 /** Lists the types that are served. gRPC-Web clients read that from `Grpc-Status` and `Grpc-Message`. */
 function refuseType(type: string): HttpReply {
-  const shownType = type === "" ? "a request without a content type" : `content type ${toPrintable(type)}`;
-  const text = `${shownType} is not served here (accepted: ${[...servedTypes].join(", ")})`;
+  const problem = type === "" ? "the request has no content type" : `unsupported content type ${toPrintable(type)}`;
+  const text = `${problem} (accepted: ${[...servedTypes].join(", ")})`;
   const isGrpc = type.startsWith("application/grpc");
   return plainReply(415, text, isGrpc ? { "Grpc-Status": String(Code.Unimplemented), "Grpc-Message": text } : {});
 }

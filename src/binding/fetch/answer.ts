@@ -33,7 +33,7 @@ export async function readText(answer: UnreadAnswer, limit: BodyLimit): Promise<
     if (isEventStream(answer)) {
       leave(response.body);
       if (!response.ok) return "";
-      throw new A2AError("invalidAgentResponse", "the agent answered one call with an event stream");
+      throw new A2AError("invalidAgentResponse", "the agent answered a unary call with an event stream");
     }
     const length = response.headers.get("content-length");
     if (Number(length) > maxBytes) {

@@ -1,16 +1,19 @@
 import { requestIdHeader } from "../request-id.js";
 import type { HttpEndpoint, HttpReply } from "./http.js";
 
-/** Which pages of other origins may call, and what they may send and read. */
+/** Which pages of other origins may call, and which headers they may send and read. */
 export interface CorsOptions {
   /**
    * Origins whose pages may call: `https://host[:port]`, or `https://*.example.org` for every host below a name. `"*"`
    * allows any.
    */
   readonly origins: readonly string[] | "*";
-  /** More request headers that pages may send, such as that of an API key unless it is `X-API-Key`. Default: none. */
+  /**
+   * Additional request headers that pages may send, such as that of an API key; `X-API-Key` is always allowed. Default:
+   * none.
+   */
   readonly allowHeaders?: readonly string[] | undefined;
-  /** More reply headers that pages may read. Default: none. */
+  /** Additional reply headers that pages may read. Default: none. */
   readonly exposeHeaders?: readonly string[] | undefined;
   /** Whether pages may send cookies; not with `"*"`. Default: false. */
   readonly credentials?: boolean | undefined;

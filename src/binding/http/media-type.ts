@@ -13,6 +13,8 @@ export function readMediaType(value: string | undefined): string {
   return (end < 0 ? value : value.slice(0, end)).trim().toLowerCase();
 }
 
+const acceptedTypes = `${jsonMediaType}, ${a2aMediaType}`;
+
 /**
  * Refuses a request whose headers do not announce JSON. A page may send forms and plain text to any origin without a
  * preflight, so they are never executed; nor is a page's request without a content type.
@@ -22,14 +24,19 @@ export function assertJson(request: HttpRequest, bodyRequired: boolean): void {
   if (encoding !== "identity" && encoding !== "gzip") {
     throw new A2AError(
       "unsupportedMediaType",
-      `content encoding ${toPrintable(encoding)} is not supported (accepted: gzip, identity)`,
+      `unsupported content encoding ${toPrintable(encoding)} (accepted: gzip, identity)`,
     );
   }
   const type = readMediaType(request.header("content-type"));
   if (type === jsonMediaType || type === a2aMediaType) return;
   const empty = type === "" && !hasBody(request) && request.header("origin") === undefined;
   if (empty && !bodyRequired) return;
-  throw unsupportedType(type === "" ? "a request without a content type" : `content type ${toPrintable(type)}`);
+  throw new A2AError(
+    "unsupportedMediaType",
+    type === ""
+      ? `the request has no content type (accepted: ${acceptedTypes})`
+      : `unsupported content type ${toPrintable(type)} (accepted: ${acceptedTypes})`,
+  );
 }
 
 /** The content encoding of a request in lower case: `identity` if it names none, `gzip` for the old name `x-gzip`. */
@@ -41,10 +48,6 @@ export function readContentEncoding(request: HttpRequest): string {
 
 function hasBody(request: HttpRequest): boolean {
   return request.header("transfer-encoding") !== undefined || (request.header("content-length") ?? "0") !== "0";
-}
-
-function unsupportedType(what: string): A2AError {
-  return new A2AError("unsupportedMediaType", `${what} is not supported: send ${jsonMediaType} or ${a2aMediaType}`);
 }
 
 /** A header value for an error text: printable ASCII, at most 64 characters. */

@@ -28,8 +28,8 @@ export interface NodeListenerOptions extends HandlerOptions {
 }
 
 /**
- * A Node request listener. Calls `next`, as in Express, if the path is not the endpoint's; without `next` it replies
- * 404.
+ * A Node request listener. For paths that are not the agent's, it calls `next`, as in Express; without `next` it
+ * replies 404.
  */
 export type NodeListener = (req: NodeIncoming, res: NodeResponse, next?: (error?: unknown) => void) => void;
 

@@ -13,37 +13,37 @@ export interface ListenerLimits {
   /** Time for the first bytes, a TLS handshake and the headers of a request. Default: 10 s. */
   readonly headerTimeoutMs: number;
   /**
-   * Time for a body, after its headers. In each third of it the body must arrive at 1,024 bytes a second or more.
-   * Default: 30 s.
+   * Time for a body, after its headers. In each third of this time the body must arrive at 1,024 bytes a second or
+   * more. Default: 30 s.
    */
   readonly bodyTimeoutMs: number;
   /** Size of the headers of a request. Default: 16 KiB. */
   readonly headerMaxBytes: number;
   /**
-   * How long a caller may take nothing while bytes of its reply wait; then its socket is closed, over HTTP/2 its
+   * How long a caller may read nothing while bytes of its reply wait; then its socket is closed, or over HTTP/2 its
    * stream. Default: 30 s.
    */
   readonly replyStallMs: number;
   /**
    * How long an HTTP/1.1 connection may be idle between two requests. Keep it above the idle timeout of proxies and
    * load balancers in front of the server, usually 60 s: otherwise they send requests on connections that are being
-   * closed. When 10,000 connections are open, each new one closes those that are idle. Default: 75 s.
+   * closed. From 10,000 open connections on, each new one closes the idle ones. Default: 75 s.
    */
   readonly keepAliveIdleMs: number;
-  /** How long an HTTP/2 connection may be silent before it is closed gracefully. Default: 300 s. */
+  /** How long an HTTP/2 connection may be idle before it is closed gracefully. Default: 300 s. */
   readonly http2IdleMs: number;
   /** Concurrent requests and streams of one HTTP/2 connection. Default: 100. */
   readonly streamsPerConnection: number;
   /**
-   * Age at which a connection is closed gracefully, give or take a tenth, so that callers spread over new replicas:
-   * over HTTP/2 by GOAWAY, over HTTP/1.1 by `Connection: close` with the next response. Default: none.
+   * Age at which a connection is closed gracefully, plus or minus a tenth, so that callers spread over new replicas:
+   * over HTTP/2 by GOAWAY, over HTTP/1.1 by `Connection: close` in the next response. Default: none.
    */
   readonly maxConnectionAgeMs: number;
-  /** Time for what runs on a connection that has reached its age; then it is destroyed. Default: none. */
+  /** Time for open calls on a connection that has reached its age; then it is destroyed. Default: none. */
   readonly maxConnectionAgeGraceMs: number;
   /** Silence on an HTTP/2 connection before it is pinged, where gRPC is served. Default: 60 s. */
   readonly grpcKeepaliveMs: number;
-  /** Time for the answer to such a ping; then the connection is destroyed. Default: 20 s. */
+  /** Time limit of the answer to a ping; then the connection is destroyed. Default: 20 s. */
   readonly grpcKeepaliveTimeoutMs: number;
 }
 

@@ -8,8 +8,17 @@ import { AnswerFold } from "./fold.js";
 import type { TextDeltas } from "./text-deltas.js";
 
 /**
- * An answer as it comes. `for await` over the stream gives its events, over `text` its text; `answer` is what they add
- * up to. The call is made at the first use. A stream has one reader, of events or of text. Leaving the loop closes it.
+ * A streamed answer. Iterate over the stream for its events, or over `text` for its text; `answer` resolves with the
+ * whole answer. The call is made on first use. A stream has one reader, of events or of text. Leaving the loop closes
+ * it.
+ *
+ * @example
+ * ```ts
+ * const stream = client.stream("Write a report about tides");
+ * for await (const piece of stream.text) process.stdout.write(piece);
+ * const { state, files } = await stream.answer;
+ * console.log(state, files.length);
+ * ```
  */
 export class AnswerStream implements AsyncIterable<AnswerEvent> {
   readonly #open: () => AsyncIterable<StreamItem>;
@@ -42,10 +51,10 @@ export class AnswerStream implements AsyncIterable<AnswerEvent> {
   }
 
   /**
-   * The answer, once the stream has ended. Unless a reader waits for an event, it reads the stream itself; events that
-   * the reader has not seen wait for it. Rejects with the error of the stream, with an `AbortError` when the reader
-   * left before the task had ended or waited for its caller, and with `contentTooLarge` over `limits.replyMaxBytes`. A
-   * rejection that is not handled does not end the process.
+   * The answer, once the stream has ended. Without a reader, it reads the stream itself; events that a reader has not
+   * seen yet are kept for it. Rejects with the error of the stream, with an `AbortError` when the reader left before
+   * the task had ended or waited for its caller, and with `contentTooLarge` over `limits.replyMaxBytes`. A rejection
+   * that is not handled does not end the process.
    */
   get answer(): Promise<Answer> {
     if (this.#answer === undefined) {
@@ -58,9 +67,9 @@ export class AnswerStream implements AsyncIterable<AnswerEvent> {
   }
 
   /**
-   * The text as it comes: that of the artifacts, with a blank line between them, or else the final message. No text is
-   * given twice, and that of an answer which is continued is left out. When the agent replaces the text of an artifact,
-   * the new text follows after a blank line. Iterating throws a `TypeError` when the stream has a reader.
+   * The text in pieces: that of the artifacts, separated by blank lines, else the final message. No text is yielded
+   * twice, and the text of a continued answer is left out. When the agent replaces the text of an artifact, the new
+   * text follows after a blank line. Throws a `TypeError` if the stream already has a reader.
    */
   get text(): AsyncIterable<string> {
     return {

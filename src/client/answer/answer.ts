@@ -9,11 +9,11 @@ import { type Inspect, inspectWith } from "./inspect.js";
 
 // What an agent answered, for programs: texts, data, files and events instead of protocol messages.
 
-/** An artifact of an answer in plain values. */
+/** An artifact of an answer. */
 export interface AnswerArtifact {
   /** Unique in its task. */
   readonly id: string;
-  /** `""` when it has none. */
+  /** The name of the artifact; `""` without one. */
   readonly name: string;
   /** Its text parts, joined. */
   readonly text: string;
@@ -27,7 +27,19 @@ const code = "invalidAgentResponse";
 /** Between the texts of several artifacts. */
 export const blankLine = "\n\n";
 
-/** The answer of an agent: a task, or a message without one (spec 3.1.1). Each member is computed when it is read. */
+/**
+ * The answer of an agent: a task, or a direct reply without one (spec 3.1.1). Members are computed when they are read.
+ *
+ * @example
+ * ```ts
+ * const answer = await client.send("Book a berth");
+ * if (answer.state === "input-required") {
+ *   console.log(answer.text); // the agent's question
+ *   const next = await client.send("MV Alba", { continue: answer });
+ *   console.log(next.ok, next.data());
+ * }
+ * ```
+ */
 export class Answer {
   private readonly content: Message | Task;
 
@@ -35,12 +47,12 @@ export class Answer {
     this.content = content;
   }
 
-  /** The task as the protocol has it; `undefined` for a direct reply. */
+  /** The task as a protocol object; `undefined` for a direct reply. */
   get task(): Task | undefined {
     return isTask(this.content) ? this.content : undefined;
   }
 
-  /** A direct reply as the protocol has it; `undefined` for a task. */
+  /** A direct reply as a protocol object; `undefined` for a task. */
   get message(): Message | undefined {
     return isTask(this.content) ? undefined : this.content;
   }
@@ -60,14 +72,14 @@ export class Answer {
     return isTask(this.content) ? this.content.id : this.content.taskId;
   }
 
-  /** The conversation's id; `""` when the agent named none. */
+  /** The id of the context; `""` if the agent names none. */
   get contextId(): string {
     return this.content.contextId;
   }
 
   /**
-   * The text of a direct reply. Of a completed task, the text of its artifacts, with a blank line between them, else of
-   * its status message. Of any other task, the text of its status message, such as a question or a failure, else of its
+   * The text of a direct reply. For a completed task: the text of its artifacts, separated by blank lines, else of its
+   * status message. For any other task: the text of its status message, such as a question or a failure, else of its
    * artifacts.
    */
   get text(): string {
@@ -90,7 +102,7 @@ export class Answer {
   /** The first data part, from the same parts as `text`, as plain JSON: a copy. `undefined` when there is none. */
   data(): JsonValue | undefined;
   /**
-   * The first data part as a Standard Schema makes it. Throws `invalidAgentResponse` with the path of each violation,
+   * The first data part as a Standard Schema parses it. Throws `invalidAgentResponse` with the path of each violation,
    * and a `TypeError` for an asynchronous schema.
    */
   data<T>(schema: StandardSchema<T>): T;
@@ -100,12 +112,12 @@ export class Answer {
     return dataIn(list ?? lists[0] ?? { parts: [], path: "task", code }, schema);
   }
 
-  /** All files, from the same parts as `text`. */
+  /** The files, from the same parts as `text`. */
   get files(): readonly FileContent[] {
     return this.lists().flatMap(filesIn);
   }
 
-  /** The JSON of version 1.0, as SendMessage answers: `{ task }` or `{ message }`. */
+  /** The answer of SendMessage as JSON of version 1.0: `{ task }` or `{ message }`. */
   toJSON(): JsonObject {
     const content = this.content;
     return isTask(content) ? { task: toJson(content) } : { message: toJson(content) };
@@ -129,8 +141,14 @@ export class Answer {
 }
 
 /**
- * Makes an `Answer` of what an operation gave: a task, a message, or the reply of `sendMessage`. Throws
- * `invalidAgentResponse` for a reply with neither, and a `TypeError` for anything else.
+ * Converts the result of an operation into an `Answer`: a task, a message, or the reply of `sendMessage`. Throws
+ * `invalidAgentResponse` for a reply that has neither, and a `TypeError` for anything else.
+ *
+ * @example
+ * ```ts
+ * const answer = answerOf(await client.getTask({ id: "0197-berth" }));
+ * console.log(answer.state, answer.text);
+ * ```
  */
 export function answerOf(content: Message | Task | SendMessageResponse): Answer {
   if (isTask(content) || isMessage(content)) return new Answer(content);

@@ -16,7 +16,7 @@ import { type StateName, stateName } from "../../protocol/states.js";
 import { Answer } from "./answer.js";
 import { type Inspect, inspectWith } from "./inspect.js";
 
-/** An event of a stream: a task, a message, a status or a piece of an artifact. `type` says which. */
+/** An event of a stream: a task, a message, a status or a chunk of an artifact, distinguished by `type`. */
 export type AnswerEvent = TaskEvent | MessageEvent | StatusEvent | ArtifactEvent;
 
 const code = "invalidAgentResponse";
@@ -31,25 +31,25 @@ abstract class AnyEvent<P> {
     this.payload = payload;
   }
 
-  /** The event as the protocol has it. */
+  /** The event as a protocol object. */
   get response(): StreamResponse {
     return this.item.response;
   }
 
-  /** The opaque id to resume after; `undefined` where the agent numbers no events. */
+  /** The opaque id to resume after; `undefined` if the agent numbers no events. */
   get id(): string | undefined {
     return this.item.id;
   }
 
   /**
-   * Set when the stream broke at an agent that keeps no events. `"difference"`: computed from what the task has gained.
+   * Set after a break if the agent does not replay events. `"difference"`: computed from what was added to the task.
    * `"resync"`: the event is the whole task and replaces everything before it.
    */
   get recovered(): StreamItem["recovered"] {
     return this.item.recovered;
   }
 
-  /** The JSON of version 1.0, as a stream carries it. */
+  /** The event of the stream as JSON of version 1.0. */
   toJSON(): JsonObject {
     return toJson(this.response);
   }
@@ -63,17 +63,17 @@ abstract class AnyEvent<P> {
   }
 }
 
-/** The task, at the beginning of a stream or after a break. */
+/** The whole task, at the start of a stream or after a break. */
 class TaskEvent extends AnyEvent<Task> {
   /** Distinguishes the kinds of events. */
   readonly type = "task";
 
-  /** The task until now: its text, artifacts and so on. */
+  /** The task so far, as an answer. */
   get answer(): Answer {
     return new Answer(this.payload);
   }
 
-  /** The task as the protocol has it. */
+  /** The task as a protocol object. */
   get task(): Task {
     return this.payload;
   }
@@ -104,12 +104,12 @@ class MessageEvent extends AnyEvent<Message> {
   /** Distinguishes the kinds of events. */
   readonly type = "message";
 
-  /** The reply as an answer: its text, data, files and so on. */
+  /** The reply as an answer. */
   get answer(): Answer {
     return new Answer(this.payload);
   }
 
-  /** The reply as the protocol has it. */
+  /** The reply as a protocol object. */
   get message(): Message {
     return this.payload;
   }
@@ -130,7 +130,7 @@ class MessageEvent extends AnyEvent<Message> {
   }
 }
 
-/** The task has another state, or says something about it. */
+/** A new state of the task, or a message about it. */
 class StatusEvent extends AnyEvent<TaskStatusUpdateEvent> {
   /** Distinguishes the kinds of events. */
   readonly type = "status";
@@ -145,7 +145,7 @@ class StatusEvent extends AnyEvent<TaskStatusUpdateEvent> {
     return textOf(this.payload.status?.message);
   }
 
-  /** The status as the protocol has it: the whole message, and the time. */
+  /** The status as a protocol object, with the whole message and the time. */
   get status(): TaskStatus | undefined {
     return this.payload.status;
   }
@@ -171,7 +171,7 @@ class StatusEvent extends AnyEvent<TaskStatusUpdateEvent> {
   }
 }
 
-/** An artifact, or a piece of one. */
+/** An artifact, or a chunk of one. */
 class ArtifactEvent extends AnyEvent<TaskArtifactUpdateEvent> {
   /** Distinguishes the kinds of events. */
   readonly type = "artifact";
@@ -181,27 +181,27 @@ class ArtifactEvent extends AnyEvent<TaskArtifactUpdateEvent> {
     return this.payload.artifact?.artifactId ?? "";
   }
 
-  /** `""` when the event does not name the artifact; a further piece need not. */
+  /** The name of the artifact; `""` if the event does not say, as later chunks may. */
   get name(): string {
     return this.payload.artifact?.name ?? "";
   }
 
-  /** The text of this piece. */
+  /** The text of this chunk. */
   get delta(): string {
     return textOf(this.payload.artifact?.parts ?? []);
   }
 
-  /** Whether the piece is added to the artifact. Otherwise it begins the artifact, or replaces it. */
+  /** Whether the chunk is appended to the artifact. Otherwise it starts or replaces the artifact. */
   get append(): boolean {
     return this.payload.append;
   }
 
-  /** Whether it is the artifact's last piece. */
+  /** Whether this is the artifact's last chunk. */
   get last(): boolean {
     return this.payload.lastChunk;
   }
 
-  /** The first data part of this piece as plain JSON: a copy. `undefined` when there is none. */
+  /** The first data part of this chunk as plain JSON: a copy. `undefined` when there is none. */
   data(): JsonValue | undefined;
   /** The first data part as a Standard Schema makes it. Throws `invalidAgentResponse` with the path of each violation. */
   data<T>(schema: StandardSchema<T>): T;
@@ -209,12 +209,12 @@ class ArtifactEvent extends AnyEvent<TaskArtifactUpdateEvent> {
     return dataIn(this.parts, schema);
   }
 
-  /** The files of this piece. */
+  /** The files of this chunk. */
   get files(): readonly FileContent[] {
     return filesIn(this.parts);
   }
 
-  /** This piece as the protocol has it. */
+  /** This chunk as a protocol object. */
   get artifact(): Artifact | undefined {
     return this.payload.artifact;
   }
@@ -240,8 +240,14 @@ class ArtifactEvent extends AnyEvent<TaskArtifactUpdateEvent> {
 }
 
 /**
- * Makes an event of what a webhook gets: `eventOf(fromJson("StreamResponse", JSON.parse(body)))`. `undefined` for an
- * event of a kind that this version of the protocol does not have.
+ * Converts the body of a webhook call into an event. Returns `undefined` for a kind of event that this version of the
+ * protocol does not have.
+ *
+ * @example
+ * ```ts
+ * const event = eventOf(fromJson("StreamResponse", JSON.parse(body)));
+ * if (event?.type === "status") console.log(event.taskId, event.state);
+ * ```
  */
 export function eventOf(response: StreamResponse): AnswerEvent | undefined {
   return eventOfItem({ response });

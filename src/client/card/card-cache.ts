@@ -1,22 +1,30 @@
 import type { AgentCard } from "../../protocol/model.js";
 
-/** A card as fetched. */
+/** A cached card. */
 interface CachedCard {
   /** The card. */
   readonly card: AgentCard;
-  /** Its `ETag`, to ask whether it is unchanged. */
+  /** Its `ETag`, for revalidation. */
   readonly etag: string;
 }
 
-/** Agent cards by URL. The agent is asked each time whether its card is unchanged (spec 8.6). */
+/** Agent cards by URL. The client revalidates a cached card with its ETag before it uses it (spec 8.6). */
 export interface CardCache {
-  /** The card last fetched from a URL; `undefined` if there is none. */
+  /** Returns the card last fetched from a URL; `undefined` without one. */
   get(url: string): CachedCard | undefined;
-  /** Keeps a card with its ETag. */
+  /** Stores a card with its ETag. */
   set(url: string, entry: CachedCard): void;
 }
 
-/** A cache of at most `maxCards` cards, by default 100; the least recently used one is evicted. */
+/**
+ * Creates a cache of at most `maxCards` cards, 100 by default, which evicts the least recently used card.
+ *
+ * @example
+ * ```ts
+ * const cardCache = createCardCache(1000);
+ * const client = await Client.connect("https://agent.example", { cardCache });
+ * ```
+ */
 export function createCardCache(maxCards = 100): CardCache {
   const cards = new Map<string, CachedCard>();
   return {

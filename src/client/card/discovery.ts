@@ -47,7 +47,7 @@ export function cardUrls(agent: string | URL): readonly string[] {
     throw new TypeError(`the agent must be an http or https URL, not ${JSON.stringify(String(agent).slice(0, 80))}`);
   }
   if (url.username !== "" || url.password !== "") {
-    throw new TypeError(`the URL of the agent at ${url.host} must not hold credentials: give the option credentials`);
+    throw new TypeError(`the URL of the agent at ${url.host} has credentials: use the option credentials`);
   }
   url.hash = "";
   if (url.pathname.endsWith(".json")) return [url.href];
@@ -194,7 +194,7 @@ function createLimit({ signal, timeoutMs, leftMs = timeoutMs }: DiscoveryOptions
       if (cause instanceof A2AError) return cause;
       if (signal?.aborted === true) return signal.reason;
       if (timeout.aborted)
-        return new CallError("deadlineExceeded", `${url} gave no card within ${timeoutMs} ms`, { cause });
+        return new CallError("deadlineExceeded", `no agent card from ${url} within ${timeoutMs} ms`, { cause });
       return fetchFailure({ what: `cannot fetch the agent card from ${url}`, cause, started: true });
     },
   };

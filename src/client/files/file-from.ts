@@ -10,7 +10,7 @@ import { findMediaType } from "./media-type.js";
 
 /** Options of `fileFrom`. */
 export interface FileFromOptions extends PartOptions {
-  /** How many bytes the file may have. Default: 4 MiB, as much as one message or event may have by default. */
+  /** Largest size in bytes. Default: 4 MiB, the default limit of one message or event. */
   readonly maxBytes?: number | undefined;
 }
 
@@ -23,13 +23,19 @@ const rule = object({
 
 const defaultMaxBytes = 4 << 20;
 
-/** A stream of bytes: of Node, of the web, or any other. Strings in it are UTF-8. */
+/** A stream of bytes: a Node stream, a web stream or any other iterable. Strings are encoded as UTF-8. */
 export type ByteStream = AsyncIterable<Uint8Array | string>;
 
 /**
- * Reads a file, or a stream to its end, into a part. A file keeps its name. The media type follows from the extension of
- * the name if that is a common one, such as `.csv`, `.pdf` or `.png`; otherwise give it. Rejects with a `RangeError` when
- * there are more than `maxBytes` bytes, a file before it is read, and as `node:fs` or the stream does.
+ * Reads a file, or a stream to its end, into a part. A file keeps its name. The media type follows from common file
+ * extensions, such as `.csv`, `.pdf` or `.png`; otherwise set `mediaType`. Rejects with a `RangeError` for more than
+ * `maxBytes` bytes, for a file before it is read, and with errors of `node:fs` or the stream.
+ *
+ * @example
+ * ```ts
+ * const report = await fileFrom("reports/tides.pdf", { maxBytes: 10 << 20 });
+ * const answer = await client.send(["Summarize this report", report]);
+ * ```
  */
 export async function fileFrom(source: string | URL | ByteStream, options: FileFromOptions = {}): Promise<Part> {
   assertOptions("fileFrom()", options, rule);

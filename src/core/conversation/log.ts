@@ -7,14 +7,14 @@ import type { Clock, ContextExpiry, ConversationRecord, ConversationWrite, TaskS
 
 // Conversations: what was said in a context over all of its tasks, and the state that agents keep there.
 
-/** Options for remembering conversations. */
+/** How much of each conversation is stored. */
 export interface ConversationOptions {
   /**
    * How long a context is kept after its last entry or change of its state, in milliseconds; `Infinity` keeps it for
    * ever. Default: 30 days.
    */
   readonly keepMs?: number | undefined;
-  /** How many of the latest entries of a context are kept; 0 keeps the state alone. Default: 1,000. */
+  /** Number of latest entries that are kept of a context; 0 keeps only its state. Default: 1,000. */
   readonly maxEntries?: number | undefined;
 }
 

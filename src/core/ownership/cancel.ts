@@ -23,7 +23,7 @@ export async function cancelTask(runtime: Runtime, request: CancelTaskRequest, s
     if (storedTask === undefined) throw taskNotFound(id);
     if (isTerminal(storedTask.head.state)) {
       if (tries > 0) break;
-      throw new A2AError("taskNotCancelable", "the task has ended already", { metadata: { taskId: id } });
+      throw new A2AError("taskNotCancelable", "the task has already ended", { metadata: { taskId: id } });
     }
     if (await tryCancel(runtime, storedTask)) break;
   }

@@ -54,7 +54,7 @@ function readNumber(before: ConversationPage["before"]): number | undefined {
   if (before === undefined) return undefined;
   const cursor: unknown = typeof before === "object" ? before?.cursor : before;
   if (typeof cursor === "string" && /^\d{1,15}$/.test(cursor)) return Number(cursor);
-  throw new TypeError("`before` of turn.conversation() is an entry, or the `cursor` of one");
+  throw new TypeError("`before` of turn.conversation() must be an entry or the `cursor` of one");
 }
 
 type Missing = "dropped" | "large";

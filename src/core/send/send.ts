@@ -375,7 +375,7 @@ async function findOrBegin(call: SendCall): Promise<FoundSend> {
     if (record.entry === entry)
       return { kind: "own", idempotency: new IdempotencyClaim(runtime, record).enter(), start, before, uncount };
     if (record.digest !== digest) {
-      throw invalidParams({ field: "message.messageId", description: "was sent before with another content" });
+      throw invalidParams({ field: "message.messageId", description: "was sent before with other content" });
     }
     const lookup = await waitForOutcome(call, start, record);
     if (lookup !== undefined) return lookup;
@@ -558,9 +558,13 @@ export function createPartCheck(inputModes: readonly string[] | undefined): (mes
     parts.forEach((part, index) => {
       const mediaType = readMediaType(part);
       if (mediaType === undefined || accepted.some((mode) => matches(mode, mediaType))) return;
-      throw new A2AError("contentTypeNotSupported", `${mediaType} is not accepted, ${inputModes.join(", ")} is`, {
-        metadata: { field: `message.parts[${index}]`, mediaType, accepted: inputModes.join(",") },
-      });
+      throw new A2AError(
+        "contentTypeNotSupported",
+        `unsupported media type ${mediaType} (accepted: ${inputModes.join(", ")})`,
+        {
+          metadata: { field: `message.parts[${index}]`, mediaType, accepted: inputModes.join(",") },
+        },
+      );
     });
   };
 }

@@ -79,7 +79,7 @@ function normalizeWrapped({ payload }: StreamResponse, identity: EventIds): Norm
 
 function normalizePark({ wakeAt }: ParkEvent): NormalEvent {
   if (wakeAt !== undefined && !Number.isSafeInteger(wakeAt)) {
-    throw invalidEvent("a task is parked until a time in whole milliseconds, or for none");
+    throw invalidEvent("`wakeAt` of a parked task must be whole milliseconds or undefined");
   }
   return { kind: "park", wakeAt };
 }

@@ -102,9 +102,14 @@ function isIterable(result: AgentResult): result is Exclude<AgentResult, Promise
 }
 
 /**
- * Merges several generators: events come as they are ready, and each generator continues when its event is accepted. An
- * error, or the consumer's return, closes all of them. An abort is thrown into the one whose event it refuses and
- * closes the others.
+ * Merges generators that run concurrently: yields events as they are ready, and continues each generator when its event
+ * is accepted. An error, or the consumer's return, closes all of them. An abort is thrown into the generator whose
+ * event is refused, and closes the others.
+ *
+ * @example
+ * ```ts
+ * const agent: Agent = ({ text }) => merge(search(`news ${text}`), search(`papers ${text}`));
+ * ```
  */
 export async function* merge(...sources: readonly AsyncIterable<AgentEvent>[]): AsyncGenerator<AgentEvent, void> {
   const open = new Set(sources.map((source) => source[Symbol.asyncIterator]()));

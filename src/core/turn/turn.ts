@@ -167,7 +167,8 @@ class AgentTurn implements Turn {
   get client(): Turn["client"] {
     return (path, options) => {
       const { runtime, start } = this.#run;
-      if (runtime.clients === undefined) throw new TypeError("turn.client(): serve() has one agent here, not `agents`");
+      if (runtime.clients === undefined)
+        throw new TypeError("turn.client() needs a server of several agents: serve({ agents })");
       const { principal, requestId, header, chain } = start;
       const { signal } = this.#run;
       const leftMs = (): number | undefined => this.#run.leftMs();

@@ -14,7 +14,7 @@ export interface Clock {
   now(): number;
   /** Calls `run` once after `ms`; the returned function cancels it. */
   after(ms: number, run: () => void): () => void;
-  /** Milliseconds since some moment, by a clock that is never set. Default: `now`. */
+  /** Milliseconds since any fixed moment, by a clock that never jumps. Default: `now`. */
   monotonic?(): number;
 }
 

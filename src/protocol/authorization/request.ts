@@ -12,15 +12,15 @@ import { mayCarry } from "./may-carry.js";
 export const authorizationExtension = "urn:trivium:extension:authorization:v1";
 
 /**
- * The authorization that a caller is asked for, and the URL to give it at. No secret belongs here: the message is
- * stored, and all readers of the task see it.
+ * A request to the caller to authorize something at a URL. Do not put secrets into it: it is stored, and all readers of
+ * the task see it.
  */
 export interface AuthorizationRequest {
   /** The page on which the caller authorizes: https, or http on this machine. */
   readonly url: string;
   /** A code that the caller enters there, of at most 64 visible characters. Default: none. */
   readonly userCode?: string | undefined;
-  /** Scopes to grant, by the names of the authorization server. Default: not said. */
+  /** Scopes to grant, as the authorization server names them. Default: none named. */
   readonly scopes?: readonly string[] | undefined;
   /** For people. Default: a sentence with the URL, the code and the scopes. */
   readonly text?: string | undefined;

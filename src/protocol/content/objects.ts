@@ -66,18 +66,34 @@ export type ProtocolKind = keyof ProtocolObjects;
 /** Options of `fromJson`. */
 export interface FromJsonOptions {
   /**
-   * Reads as the client reads answers: required members may be missing, and an unknown enum name reads as unspecified.
-   * Default: false.
+   * Reads like the client does: required members may be missing, and an unknown enum name becomes unspecified. Default:
+   * false.
    */
   readonly lenient?: boolean | undefined;
 }
 
-/** Whether a value is a task: distinguishes the two answers of `sendMessage`. */
+/**
+ * Returns whether a value is a task, such as `payload.value` of a `sendMessage` reply.
+ *
+ * @example
+ * ```ts
+ * const { payload } = await client.sendMessage({ message });
+ * if (isTask(payload.value)) console.log(payload.value.id);
+ * ```
+ */
 export function isTask(value: unknown): value is Task {
   return isKind(value, "Task");
 }
 
-/** Whether a value is a message. */
+/**
+ * Returns whether a value is a message, such as `payload.value` of a `sendMessage` reply.
+ *
+ * @example
+ * ```ts
+ * const { payload } = await client.sendMessage({ message });
+ * if (isMessage(payload.value)) console.log(textOf(payload.value));
+ * ```
+ */
 export function isMessage(value: unknown): value is Message {
   return isKind(value, "Message");
 }
@@ -85,20 +101,29 @@ export function isMessage(value: unknown): value is Message {
 /**
  * Returns an object of the protocol as JSON of version 1.0, ready for `JSON.stringify`. The members `metadata` and
  * `data` are shared with the object. Throws a `TypeError` for anything else.
+ *
+ * @example
+ * ```ts
+ * const json = JSON.stringify(toJson(task));
+ * ```
  */
 export function toJson(object: ProtocolObjects[ProtocolKind]): JsonObject {
   const schema = findSchema(object);
   if (schema === undefined)
-    throw new TypeError(
-      "toJson() takes an object with the $typeName of one of the protocol, such as a Task or a Message",
-    );
+    throw new TypeError("toJson() takes an object of the protocol, such as a Task, with its $typeName");
   return writeJson(schema, object);
 }
 
 /**
- * Reads an object of the protocol from parsed JSON of version 1.0: `fromJson("Task", json)`. A webhook body is a
- * `StreamResponse`. The object takes over `metadata` and `data`: do not change the JSON afterwards. Throws
- * `invalidParams` with the path of every invalid field. Lengths and counts are not limited, nesting is: to 64 levels.
+ * Reads an object of the protocol from parsed JSON of version 1.0. The body of a webhook call is a `StreamResponse`.
+ * The object shares `metadata` and `data` with the JSON: do not change the JSON afterwards. Throws `invalidParams` with
+ * the path of every invalid field. Lengths and counts are not limited; nesting is, to 64 levels.
+ *
+ * @example
+ * ```ts
+ * const task = fromJson("Task", JSON.parse(body));
+ * console.log(task.id, stateName(task.status?.state));
+ * ```
  */
 export function fromJson<K extends ProtocolKind>(
   kind: K,
@@ -107,7 +132,7 @@ export function fromJson<K extends ProtocolKind>(
 ): ProtocolObjects[K] {
   if (!Object.hasOwn(schemas, kind)) {
     const advice = suggestion(String(kind), Object.keys(schemas));
-    throw new TypeError(`fromJson(): no object is called ${JSON.stringify(kind)}: ${advice}`);
+    throw new TypeError(`fromJson(): unknown kind ${JSON.stringify(kind)}: ${advice}`);
   }
   const schema: GenMessage<ProtocolObjects[K]> = schemas[kind];
   const { message, violations } = readJson(schema, json as JsonValue, { lenient });

@@ -17,13 +17,13 @@ export interface FileContent {
   /** `undefined` when the part has no media type. */
   readonly mediaType: string | undefined;
   /**
-   * Where the file is; `undefined` if its bytes are in the part, also as a `data:` URL. Chosen by the peer: fetch it
-   * with care.
+   * URL of the file; `undefined` if its bytes are in the part, also as a `data:` URL. The peer chose it: fetch it with
+   * care.
    */
   readonly url: string | undefined;
   /**
-   * A copy of the bytes in the part. For a file that is given by its URL it throws an `A2AError`: `invalidParams` for
-   * what a caller sent, `invalidAgentResponse` for what an agent sent.
+   * Returns a copy of the bytes in the part. Throws an `A2AError` for a file given by its URL: `invalidParams` if a
+   * caller sent it, `invalidAgentResponse` if an agent did.
    */
   readonly bytes: () => Uint8Array<ArrayBuffer>;
 }
@@ -49,7 +49,14 @@ export interface ReadData {
   <T>(schema: StandardSchema<T>): T;
 }
 
-/** Joins the text parts. Without any it returns `""`. */
+/**
+ * Returns the text parts, joined; `""` without any.
+ *
+ * @example
+ * ```ts
+ * for (const each of task.artifacts) console.log(each.name, textOf(each));
+ * ```
+ */
 export function textOf(source: PartSource | undefined): string {
   const parts = isParts(source) ? source : toPartList(source).parts;
   const [first] = parts;
@@ -57,12 +64,25 @@ export function textOf(source: PartSource | undefined): string {
   return parts.map((each) => (each.content.case === "text" ? each.content.value : "")).join("");
 }
 
-/** Returns the first data part as plain JSON, a copy; `undefined` when there is none. */
+/**
+ * Returns a copy of the first data part as plain JSON; `undefined` without one.
+ *
+ * @example
+ * ```ts
+ * const booking: JsonValue | undefined = dataOf(message);
+ * ```
+ */
 export function dataOf(source: PartSource | undefined): JsonValue | undefined;
 /**
- * Returns the first data part as a Standard Schema makes it. Throws an `A2AError` with the path of each violation, such
- * as `message.parts[0].data.when`: `invalidAgentResponse` for an artifact, a status and a message of an agent, else
+ * Returns the first data part as a Standard Schema parses it. Throws an `A2AError` with the path of each violation,
+ * such as `message.parts[0].data.when`: `invalidAgentResponse` for an artifact, a status or a message of an agent, else
  * `invalidParams`. Throws a `TypeError` for an asynchronous schema.
+ *
+ * @example
+ * ```ts
+ * const Booking = z.object({ berth: z.string(), nights: z.number().int() });
+ * const { berth, nights } = dataOf(message, Booking);
+ * ```
  */
 export function dataOf<T>(source: PartSource | undefined, schema: StandardSchema<T>): T;
 export function dataOf<T>(source: PartSource | undefined, schema?: StandardSchema<T>): T | JsonValue | undefined {
@@ -79,7 +99,16 @@ export function dataReader(source: () => PartSource): ReadData {
   return read;
 }
 
-/** Returns the files, in order, whether their bytes are in the parts or at a URL. */
+/**
+ * Returns the files in order, with their bytes or their URL.
+ *
+ * @example
+ * ```ts
+ * for (const { name, url, bytes } of filesOf(message)) {
+ *   if (url === undefined) await save(name, bytes());
+ * }
+ * ```
+ */
 export function filesOf(source: PartSource | undefined): FileContent[] {
   return filesIn(toPartList(source));
 }
@@ -178,9 +207,7 @@ function toPartList(source: PartSource | undefined): PartList {
     case "lf.a2a.v1.Part":
       return { parts: [source], path: "part", isOnePart: true, code: "invalidParams" };
     default:
-      throw new TypeError(
-        `content is read from a message, an artifact, a status or parts, not from ${describeSource(source)}`,
-      );
+      throw new TypeError(`content must be a message, an artifact, a status or parts, not ${describeSource(source)}`);
   }
 }
 

@@ -5,7 +5,7 @@ import { violationText } from "../violations.js";
 
 // The part of Standard Schema 1 that is called here: the method by which schema libraries validate a value.
 
-/** A schema of zod, valibot, arktype or any other library of Standard Schema 1. It must be synchronous. */
+/** A synchronous schema of zod, valibot, arktype or any other library that implements Standard Schema 1. */
 export interface StandardSchema<Output = unknown> {
   /** The schema by the interface that all of these libraries share. */
   readonly "~standard": {
@@ -22,9 +22,9 @@ export type SchemaResult<Output> =
 
 /** An issue that a schema found, with its place in the value. */
 export interface SchemaIssue {
-  /** What the schema says about the value. */
+  /** The schema's message about the value. */
   readonly message: string;
-  /** Where in the value, from its root. */
+  /** Path in the value, from its root. */
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
@@ -52,7 +52,7 @@ export function checkSchema<T>(schema: StandardSchema<T>, value: unknown, { path
   const result = validate(value);
   if ("then" in result) {
     result.then(noop, noop);
-    throw new TypeError(`schema must be synchronous, this one of ${vendor} answers with a promise`);
+    throw new TypeError(`schema must be synchronous: that of ${vendor} returns a promise`);
   }
   if (result.issues === undefined) return result.value;
   // Some libraries give lists of classes of their own, which cannot be mapped.

@@ -1,7 +1,7 @@
 import { type ArtifactOptions, artifact, artifactEvent, artifactKey, type KeyedArtifactEvent } from "../events.js";
 import { text } from "../parts.js";
 
-/** Describes the artifact that the text becomes. */
+/** Options of the artifact that the text becomes. */
 export interface StreamArtifactOptions extends Omit<ArtifactOptions, "append" | "lastChunk"> {
   /** Media type of the text. Default: none, which means plain text. */
   readonly mediaType?: string | undefined;
@@ -14,10 +14,18 @@ interface AnyEvent {
 
 /**
  * Turns a model's token stream into one artifact: a chunk for each string, then an empty one with `lastChunk`. Events
- * among the strings, such as `working("searching")` for a tool call, pass through. Skips empty strings and never splits a
- * surrogate pair. Without any text there is no artifact. An error of `chunks` fails the turn, and the text so far stays.
- * A stream that ends early without an error counts as complete: some model SDKs report errors beside the text. A chunk
- * that is neither a string nor an event is a `TypeError`.
+ * among the strings, such as `working("searching")` for a tool call, pass through. Skips empty strings, and never
+ * splits a surrogate pair. Without text there is no artifact. An error of `chunks` fails the turn and keeps the text so
+ * far. A stream that ends early without an error counts as complete, so check how your model SDK reports errors. Throws
+ * a `TypeError` for a chunk that is neither a string nor an event.
+ *
+ * @example
+ * ```ts
+ * const agent: Agent = async function* ({ text, signal }) {
+ *   const tokens = model.stream([{ role: "user", content: text }], { signal });
+ *   yield* streamArtifact(tokens, { name: "answer" });
+ * };
+ * ```
  */
 export function streamArtifact(
   chunks: AsyncIterable<string> | Iterable<string>,

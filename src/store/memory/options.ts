@@ -4,15 +4,15 @@ import { partOfHeap } from "../../protocol/heap-size.js";
 import type { RetentionLimits } from "./retention.js";
 import type { SendLimits } from "./send-records.js";
 
-/** Limits of a store in memory: sizes and times. */
+/** Limits of a store in memory, in bytes and milliseconds. */
 export interface MemoryTaskStoreOptions {
   /** Time, for tests. Default: the machine's time. */
   readonly clock?: Clock | undefined;
   /**
-   * Size of all tasks and conversations. Unfinished tasks of one owner, at all agents, take at most half of what those of others
-   * leave: then its sends are refused (`resourceExhausted`), and its running tasks end FAILED when they grow. Finished tasks are
-   * dropped to make room, the oldest first, those of an owner with more than its share before any other. Callers that cannot
-   * be distinguished share all of it. Default: 256 MiB, but at most a sixth of the heap.
+   * Size of all tasks and conversations. Unfinished tasks of one owner, at all agents, take at most half of what those
+   * of others leave: then its sends are refused (`resourceExhausted`), and its running tasks end FAILED when they grow.
+   * Finished tasks are dropped to make room: first those of owners above their share, then the oldest. Without
+   * authentication, all callers share the whole size. Default: 256 MiB, but at most a sixth of the heap.
    */
   readonly maxBytes?: number | undefined;
   /** How long the log of a finished task is kept, so that late subscribers get every event. Default: 60 s. */
@@ -31,7 +31,7 @@ export interface MemoryTaskStoreOptions {
    * eighth of `maxBytes`.
    */
   readonly conversationsMaxBytes?: number | undefined;
-  /** Identifies the event ids of this store. Default: random. */
+  /** Distinguishes the event ids of this store from those of others. Default: random. */
   readonly incarnation?: string | undefined;
   /**
    * Delays each batch of writes until the promise resolves, to simulate a slow store; if it rejects, the writes fail.

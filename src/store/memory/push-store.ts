@@ -6,8 +6,8 @@ import { checkRegistration } from "../refusals.js";
 /** Limits of a push store in memory. */
 export interface MemoryPushStoreOptions {
   /**
-   * Size of all registrations. Beyond it settled ones are dropped, in the order they were settled; if none are left,
-   * `set` rejects with `resourceExhausted`. Default: 64 MiB.
+   * Size of all configurations in bytes. Above it, settled ones are dropped, in the order in which they were settled;
+   * if none is left, `set` rejects with `resourceExhausted`. Default: 64 MiB.
    */
   readonly maxBytes?: number | undefined;
 }
@@ -22,8 +22,14 @@ export interface MemoryPushStore extends PushStore {
 }
 
 /**
- * Keeps push registrations in the process's memory. It knows neither tasks nor instances: `adopt` returns whatever was
- * released, even if nothing is owed.
+ * Stores push configurations in the memory of the process. It knows neither tasks nor instances: `adopt` returns every
+ * released configuration, even if no event is due. Throws a `TypeError` for wrong options.
+ *
+ * @example
+ * ```ts
+ * const push = { allow: "public", store: memoryPushStore({ maxBytes: 16 << 20 }) } as const;
+ * const server = await serve({ card, agent, push });
+ * ```
  */
 export function memoryPushStore(options: MemoryPushStoreOptions = {}): MemoryPushStore {
   assertOptions("memoryPushStore()", options, rule);

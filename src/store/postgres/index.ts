@@ -43,8 +43,18 @@ const postgresRule = object({
 /**
  * Stores tasks and push configurations in a PostgreSQL database (12 or later), for one process or several. Needs the
  * package `pg`. `open()` or the first call connects and migrates the tables. Connections do not keep the process alive.
- * Calls reject with a `StoreError` while the database is unreachable, and work again afterwards. Throws a `TypeError`
- * for wrong options.
+ * Calls reject with a `StoreError` while the database is unreachable, and succeed again afterwards. Throws a
+ * `TypeError` for wrong options.
+ *
+ * @example
+ * ```ts
+ * const store = postgresStore({ url: "postgres://agent@db.example/tasks", pool: { max: 10 } });
+ * const server = await serve({ card, agent, store });
+ * process.once("SIGTERM", async () => {
+ *   await server.close();
+ *   await store.close();
+ * });
+ * ```
  */
 export function postgresStore(options: PostgresStoreOptions): Store {
   assertOptions("postgresStore()", options, postgresRule);

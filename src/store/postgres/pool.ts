@@ -119,7 +119,7 @@ const namesConfused = ["26000", "42P05"];
 /** The error for a query that the server did not answer in time. */
 function timeoutError(error: unknown): StoreError | undefined {
   if (!(error instanceof Error && error.message === "Query read timeout")) return undefined;
-  return new StoreError("unreachable", "the database cannot be reached: an answer did not come", { cause: error });
+  return new StoreError("unreachable", "the database cannot be reached: it did not answer in time", { cause: error });
 }
 
 interface ClientDeps {
@@ -150,7 +150,7 @@ function clientFor(
   }
 
   async function run<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>> {
-    if (isBroken) throw new StoreError("unreachable", "the database cannot be reached: an answer did not come");
+    if (isBroken) throw new StoreError("unreachable", "the database cannot be reached: it did not answer in time");
     const name = prepares ? nameOf(text, values) : undefined;
     const isBegin = isSessionless && beginPattern.test(text);
     const whole = isBegin ? beginText(text, options) : text;

@@ -3,16 +3,16 @@
 /** Connection settings of PostgreSQL. */
 export interface PostgresConnectOptions {
   /**
-   * Of the database: `postgres://user:password@host:port/database`. Query parameters of `libpq` such as `sslmode` are
-   * supported.
+   * URL of the database: `postgres://user:password@host:port/database`. Query parameters of `libpq` such as `sslmode`
+   * are supported.
    */
   readonly url: string;
-  /** `max`: the largest number of connections for calls. Default: 10. The lease and the hints have one more each. */
+  /** `max`: largest number of connections for calls. Default: 10. The lease and the hints use one more each. */
   readonly pool?: { readonly max?: number | undefined } | undefined;
   /**
-   * Whether a connection keeps the same database session. It does not behind a pooler in transaction mode: then the
-   * store sets nothing that outlives a transaction, and hints need a `directUrl`. Statements outside transactions have the
-   * time limits of their role. Default: detected when the first connection opens.
+   * Whether a connection keeps its database session, which a pooler in transaction mode does not. With `false`, the
+   * store sets nothing that outlives a transaction, hints need a `directUrl`, and statements outside transactions have
+   * the time limits of their role. Default: detected when the first connection opens.
    */
   readonly sessions?: boolean | undefined;
   /**

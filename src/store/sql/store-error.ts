@@ -19,8 +19,18 @@ export type StoreFailure =
   | "other";
 
 /**
- * A failed database call. Its message is for the operator of the server; callers are asked to retry. The driver's own
- * error is the `cause`.
+ * A failed call of the database. Its message is for operators; callers are asked to retry. `cause` is the error of the
+ * driver.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await store.open?.();
+ * } catch (error) {
+ *   if (!(error instanceof StoreError)) throw error;
+ *   console.error(error.failure, error.message);
+ * }
+ * ```
  */
 export class StoreError extends Error {
   /** Why the database did not answer. */

@@ -29,9 +29,19 @@ const sqliteRule = object({
 
 /**
  * Stores tasks and push configurations in a SQLite file, in a separate thread. `open()` or the first call opens and
- * migrates the file; the thread does not keep the process alive. Several processes on one machine may share a file; it
- * must not be on a network drive. Calls reject with a `StoreError` while the file cannot be used, and work again
- * afterwards. Throws a `StoreError` where Node has no SQLite (before 22.13).
+ * migrates the file; the thread does not keep the process alive. Several processes on one machine may share a file, but
+ * not on a network drive. Calls reject with a `StoreError` while the file cannot be used, and succeed again afterwards.
+ * Throws a `TypeError` for wrong options, and a `StoreError` if Node has no SQLite (before 22.13).
+ *
+ * @example
+ * ```ts
+ * const store = sqliteStore({ path: "data/tasks.db" });
+ * const server = await serve({ card, agent, store });
+ * process.once("SIGTERM", async () => {
+ *   await server.close();
+ *   await store.close();
+ * });
+ * ```
  */
 export function sqliteStore(options: SqliteStoreOptions): Store {
   assertOptions("sqliteStore()", options, sqliteRule);

@@ -12,7 +12,7 @@ export interface SqliteFileOptions {
   readonly synchronous?: "FULL" | "NORMAL" | undefined;
   /** How long a call waits for another process that writes to the file, in milliseconds. Default: 5,000. */
   readonly busyTimeoutMs?: number | undefined;
-  /** Largest size of the file in bytes; beyond it writes fail as on a full disk. Default: no limit. */
+  /** Largest size of the file in bytes; above it, writes fail as on a full disk. Default: no limit. */
   readonly maxBytes?: number | undefined;
 }
 

@@ -24,7 +24,7 @@ function registration(key: number, id: string, changes: Partial<PushRegistration
   return { key, taskId: `task-${key}`, scope: alice, config, cursor: 0, version: v1.name, holder: "here", ...changes };
 }
 
-/** Guarantees of the store under test. */
+/** Options of the contract of push stores. */
 export interface PushStoreContractOptions {
   /**
    * Whether the store shares tasks and instances with a task store, which `make` then returns too. Adds tests of how
@@ -35,7 +35,16 @@ export interface PushStoreContractOptions {
 
 const rule = object({ besideTasks: { rule: flag } } satisfies MembersOf<PushStoreContractOptions>);
 
-/** Returns the tests that every `PushStore` must pass, for any runner. */
+/**
+ * Returns the tests that every `PushStore` must pass, for any runner.
+ *
+ * @example
+ * ```ts
+ * describe("our push store", () => {
+ *   for (const { name, run } of pushStoreContract(async () => ({ store: openPushStore() }))) it(name, run);
+ * });
+ * ```
+ */
 export function pushStoreContract(
   make: MakePushStore,
   options: PushStoreContractOptions = {},

@@ -17,7 +17,7 @@ const dayMs = 86_400_000;
 /** A window whose end a test may wait for. */
 const shortMs = 1000;
 
-/** Options for the random histories of the contract. */
+/** Random histories of the contract. */
 export interface RateStoreContractOptions {
   /** Number of random histories. Default: 30. */
   readonly histories?: number | undefined;
@@ -25,7 +25,17 @@ export interface RateStoreContractOptions {
   readonly seed?: number | undefined;
 }
 
-/** Returns the tests that every `RateStore` must pass, for any runner. The store need not be empty. */
+/**
+ * Returns the tests that every `RateStore` must pass, for any runner. The store need not be empty.
+ *
+ * @example
+ * ```ts
+ * describe("our rate store", () => {
+ *   const make = async () => ({ here: openRateStore(), there: openRateStore() });
+ *   for (const { name, run } of rateStoreContract(make)) it(name, run);
+ * });
+ * ```
+ */
 export function rateStoreContract(
   make: MakeRateStore,
   options: RateStoreContractOptions = {},

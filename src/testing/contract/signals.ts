@@ -7,8 +7,16 @@ const movedHint: Hint = { kind: "moved", taskId: "t" };
 const longestWaitMs = 5_000;
 
 /**
- * Returns the tests that all `Signals` must pass, for any runner. Hints may be lost or duplicated, so the tests publish
- * each until it arrives.
+ * Returns the tests that every implementation of `Signals` must pass, for any runner. Hints may be lost or duplicated,
+ * so the tests publish each until it arrives.
+ *
+ * @example
+ * ```ts
+ * describe("our signals", () => {
+ *   const make = async () => ({ here: openSignals(), there: openSignals() });
+ *   for (const { name, run } of signalsContract(make)) it(name, run);
+ * });
+ * ```
  */
 export function signalsContract(make: MakeSignals): readonly ContractTest[] {
   return collectTests((suite) => hintTests(suite, make));

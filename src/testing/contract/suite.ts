@@ -37,11 +37,11 @@ export interface PushSubject extends Subject<PushStore> {
   readonly tasks?: TaskStore | undefined;
 }
 
-/** A store of limits under test, as two processes have it; they may be the same object. */
+/** A rate store under test, as seen by two processes; both may be the same object. */
 export interface RateSubject {
   /** The store of one process. */
   readonly here: RateStore;
-  /** That of another. */
+  /** The store of another process. */
   readonly there: RateStore;
   /** Advances the clock of both. Default: waits in real time, for stores with a clock of their own. */
   readonly advance?: ((ms: number) => Promise<void>) | undefined;
@@ -51,7 +51,7 @@ export interface RateSubject {
 export type MakeTaskStore = () => Promise<Subject<TaskStore>>;
 /** Creates a push store for one test. */
 export type MakePushStore = () => Promise<PushSubject>;
-/** Creates a store of limits for one test, or gives one that others have used. */
+/** Creates a rate store for one test, or returns a used one. */
 export type MakeRateStore = () => Promise<RateSubject>;
 /** Creates two ends of a hint network, which may be the same object. */
 export type MakeSignals = () => Promise<{ readonly here: Signals; readonly there: Signals }>;

@@ -16,7 +16,7 @@ import { sizeTests } from "./task-store-sizes.js";
 import { summaryTests } from "./task-store-summaries.js";
 import { turnTests } from "./task-store-turns.js";
 
-/** Options for the random histories of the contract. */
+/** Random histories of the contract. */
 export interface TaskStoreContractOptions {
   /** Number of random histories. Default: 100. */
   readonly histories?: number | undefined;
@@ -24,7 +24,16 @@ export interface TaskStoreContractOptions {
   readonly seed?: number | undefined;
 }
 
-/** Returns the tests that every `TaskStore` must pass, for any runner. */
+/**
+ * Returns the tests that every `TaskStore` must pass, for any runner.
+ *
+ * @example
+ * ```ts
+ * describe("our task store", () => {
+ *   for (const { name, run } of taskStoreContract(async () => ({ store: openTaskStore() }))) it(name, run);
+ * });
+ * ```
+ */
 export function taskStoreContract(
   make: MakeTaskStore,
   options: TaskStoreContractOptions = {},

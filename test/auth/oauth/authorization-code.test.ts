@@ -37,8 +37,8 @@ it("exchanges the code with the verifier of the challenge that the page got", as
 it.each<[string, Readonly<Record<string, string>>, string]>([
   ["no code", {}, "has no code"],
   ["an empty code", { code: "" }, "has no code"],
-  ["another state", { code: "c", state: "x" }, "is not the answer to this request"],
-  ["another issuer", { code: "c", iss: "https://evil.example" }, "is not the answer to this request"],
+  ["another state", { code: "c", state: "x" }, "is for another request: its state or issuer differs"],
+  ["another issuer", { code: "c", iss: "https://evil.example" }, "is for another request: its state or issuer differs"],
   ["an error", { error: "login_required", error_description: "hush" }, "refused: login_required"],
   ["a text for an error", { error: "your session hush has ended" }, "refused: an error that OAuth does not know"],
 ])("an answer with %s ends the sign-in, and nothing of it is shown", async (_, parameters, message) => {

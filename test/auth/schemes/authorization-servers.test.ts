@@ -282,7 +282,7 @@ describe("keys of an issuer", () => {
     expect(await checkOf()(bearer(server.tokenBy({ privateKey })))).toMatchObject({ subject: "alice" });
     server.list(...server.keys, pair("b"));
     await expect(checkOf()(bearer(server.tokenBy({ privateKey })))).rejects.toThrow(
-      "the token does not say which of its issuer's keys has signed it (kid)",
+      "several keys of the issuer fit: the token needs a `kid` header",
     );
   });
 

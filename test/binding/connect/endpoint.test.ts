@@ -147,7 +147,7 @@ it.each([
   const answer = await post(agent.url, "SendMessage", contentType, helloJson);
   expect([answer.status, answer.headers.get("grpc-status")]).toEqual([415, grpcStatus]);
   const text = await answer.text();
-  expect(text).toContain(`content type ${contentType} is not served here`);
+  expect(text).toContain(`unsupported content type ${contentType}`);
   expect(text).toContain("application/grpc-web+proto");
   if (grpcStatus !== null) expect(`${answer.headers.get("grpc-message")}\n`).toBe(text);
   expect(contexts).toEqual([]);

@@ -107,7 +107,7 @@ describe("a schema", () => {
     await using scene = await served("in process", agent);
     const answer = await scene.client.send("go");
     expect(() => answer.data(slow)).toThrow(
-      new TypeError("schema must be synchronous, this one of slow answers with a promise"),
+      new TypeError("schema must be synchronous: that of slow returns a promise"),
     );
     expect(() => answer.data({} as typeof slow)).toThrow(TypeError);
     expectTypeOf(answer.data(z.number().optional().catch(1))).toEqualTypeOf<number | undefined>();

@@ -23,7 +23,7 @@ describe("the limits of discovery", () => {
     await using server = await cardServer({ [newPath]: () => {} });
     await expect(Client.connect(server.url, { limits: { cardTimeoutMs: 50 } })).rejects.toMatchObject({
       code: "deadlineExceeded",
-      message: `${server.url}${newPath} gave no card within 50 ms`,
+      message: `no agent card from ${server.url}${newPath} within 50 ms`,
     });
   });
 

@@ -102,7 +102,7 @@ describe("an invalid address", () => {
 
   it("is refused without its password in the message", async () => {
     const connecting = Client.connect("https://user:s3cret@agent.example/x.json");
-    await expect(connecting).rejects.toThrow("the URL of the agent at agent.example must not hold credentials");
+    await expect(connecting).rejects.toThrow("the URL of the agent at agent.example has credentials");
     await expect(connecting).rejects.not.toThrow("s3cret");
   });
 });

@@ -148,7 +148,7 @@ describe("the conversation of a context", () => {
     [{ last: "2" as never }, '`last` of turn.conversation() is a whole number from 1 to 1000, not "2"'],
     [{ lst: 2 } as object, "turn.conversation(): lst cannot be given: did you mean last?"],
     [{ last: 1.5 }, "`last` of turn.conversation() is a whole number from 1 to 1000, not 1.5"],
-    [{ before: "soon" }, "`before` of turn.conversation() is an entry, or the `cursor` of one"],
+    [{ before: "soon" }, "`before` of turn.conversation() must be an entry or the `cursor` of one"],
   ])("refuses a page that makes no sense: %o", async (page, text) => {
     const { agent, turns } = recordingAgent(async () => reply("ok"));
     await using served = startHandler({ agent });

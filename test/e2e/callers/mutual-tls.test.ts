@@ -224,7 +224,7 @@ it("a header reports no certificate where every caller counts as a proxy", async
 
 it("a server with auth and authenticate does not start", async () => {
   const both = { auth: { schemes: keys() }, authenticate: () => ({ owner: "o" }) };
-  await expect(meshAgent(both)).rejects.toThrow("give auth or authenticate, not both: each decides who calls");
+  await expect(meshAgent(both)).rejects.toThrow("set `auth` or `authenticate`, not both: each identifies the caller");
 });
 
 describe("what authenticate checks", () => {
@@ -248,7 +248,7 @@ describe("what authenticate checks", () => {
     [
       "without authenticate",
       { securityDeclaration: { schemes: { token } } },
-      "securityDeclaration needs `authenticate`, which checks what is declared",
+      "securityDeclaration needs `authenticate`: set it too",
     ],
     ["with no scheme", { authenticate, securityDeclaration: { schemes: {} } }, "securityDeclaration.schemes is empty"],
     [

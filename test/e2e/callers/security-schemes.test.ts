@@ -113,7 +113,7 @@ overEveryWire((_, wire) => {
       errorOf(bare.cancelTask(requestOf("cancelTask", { id }), { headers }));
     expect(await cancel(bearer(token()))).toMatchObject({
       code: "permissionDenied",
-      message: "scopes are missing: tasks:write",
+      message: "missing scopes: tasks:write",
     });
     expect(await cancel(bearer(token({ scope: "tasks:write" })))).toMatchObject({ code: "taskNotCancelable" });
     expect(await cancel(both)).toMatchObject({ code: "unauthenticated" });
@@ -129,7 +129,7 @@ overEveryWire((_, wire) => {
     await send("ask", bearer(token()));
     expect(await errorOf(send("book", bearer(token())))).toMatchObject({
       code: "permissionDenied",
-      message: "scopes are missing: book",
+      message: "missing scopes: book",
     });
     await send("book", bearer(token({ scope: "book" })));
     await send("book", both);

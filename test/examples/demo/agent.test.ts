@@ -193,7 +193,7 @@ describe("the text analyst", () => {
       part: fileOf("x", { mediaType: "image/png" }),
       code: "contentTypeNotSupported",
       message:
-        "Incompatible content types: image/png is not accepted, text/plain, text/markdown, text/csv, application/json is",
+        "Incompatible content types: unsupported media type image/png (accepted: text/plain, text/markdown, text/csv, application/json)",
     },
     {
       what: "with a foreign name",

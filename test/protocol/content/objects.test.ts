@@ -108,8 +108,8 @@ describe("fromJson", () => {
   });
 
   it.each([
-    ["task", 'fromJson(): no object is called "task": did you mean "Task"?'],
-    ["toString", 'fromJson(): no object is called "toString": use one of AgentCard, Artifact, '],
+    ["task", 'fromJson(): unknown kind "task": did you mean "Task"?'],
+    ["toString", 'fromJson(): unknown kind "toString": use one of AgentCard, Artifact, '],
   ])("knows no kind %s", (kind, message) => {
     expect(() => fromJson(kind as ProtocolKind, {})).toThrow(message);
     expect(() => fromJson(kind as ProtocolKind, {})).toThrow(TypeError);
@@ -118,7 +118,7 @@ describe("fromJson", () => {
 
 it.each([[{}], [null], ["text"], [{ $typeName: "google.protobuf.Value" }]])("toJson refuses %j", (value) => {
   expect(() => toJson(value as unknown as Task)).toThrow(
-    "toJson() takes an object with the $typeName of one of the protocol, such as a Task or a Message",
+    "toJson() takes an object of the protocol, such as a Task, with its $typeName",
   );
 });
 

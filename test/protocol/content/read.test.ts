@@ -42,9 +42,9 @@ describe("textOf", () => {
   it("refuses what has no parts of its own", () => {
     const task = { $typeName: "lf.a2a.v1.Task" } as unknown;
     expect(() => textOf(task as Message)).toThrow(
-      new TypeError("content is read from a message, an artifact, a status or parts, not from lf.a2a.v1.Task"),
+      new TypeError("content must be a message, an artifact, a status or parts, not lf.a2a.v1.Task"),
     );
-    expect(() => textOf("hi" as unknown as Message)).toThrow("not from a value of type string");
+    expect(() => textOf("hi" as unknown as Message)).toThrow("not a value of type string");
   });
 });
 

@@ -67,7 +67,7 @@ it.each<[string, StandardSchema]>([
   ],
 ])("an asynchronous schema of %s is refused", (vendor, schema) => {
   expect(() => checkSchema(schema, "x", subject)).toThrow(
-    new TypeError(`schema must be synchronous, this one of ${vendor} answers with a promise`),
+    new TypeError(`schema must be synchronous: that of ${vendor} returns a promise`),
   );
 });
 

@@ -219,7 +219,7 @@ describe("an agent that calls another one of its server", () => {
     await using client = await connect(server, "/one");
     await expect(client.send("go")).rejects.toMatchObject({
       code: "resourceExhausted",
-      message: "agents call each other too deeply (… /one → /two → /one → /two): the limit is 4 (agentCallDepth)",
+      message: "the chain of agent calls is too long (… /one → /two → /one → /two): the limit is 4 (agentCallDepth)",
       metadata: { limit: "agentCallDepth" },
     });
   });
@@ -308,7 +308,7 @@ describe("an agent that calls another one of its server", () => {
     await using alone = await serve({ port: 0, drainMs: 0, logger: false, card: card("wrong"), agent: wrong });
     await using other = await Client.connect(alone.url, { cardCache: false });
     await other.send("go");
-    expect(String(error)).toBe("TypeError: turn.client(): serve() has one agent here, not `agents`");
+    expect(String(error)).toBe("TypeError: turn.client() needs a server of several agents: serve({ agents })");
   });
 });
 
@@ -328,7 +328,7 @@ describe("a program that calls an agent of its server", () => {
     await using bobby = server.client("/tells", { principal: { owner: "bobby" } });
     expect((await bobby.listTasks({})).tasks).toHaveLength(0);
     expect((await server.client("/open").send("hi")).text).toBe("anonymous/ hi");
-    expect(() => server.client("/tells")).toThrow("give the `principal`");
+    expect(() => server.client("/tells")).toThrow("pass `principal`");
     expect(() => server.client("/telsl", { principal: { owner: "a" } })).toThrow('did you mean "/tells"?');
     await server.agents.remove("/tells");
     await expect(alice.send("hi")).rejects.toMatchObject({
