@@ -5,7 +5,7 @@ import type { OperationName } from "../protocol/operations.js";
 import type { AuthenticatedCaller, AuthOptions } from "./auth-options.js";
 import { copyFrozen } from "./freeze.js";
 import { assertSkillId, namedSkill } from "./named-skill.js";
-import { judge, type Needs, needsOf, type Requirements } from "./requirements.js";
+import { judge, listNeeds, type Needs, type Requirements } from "./requirements.js";
 import {
   type AuthCall,
   CredentialError,
@@ -33,7 +33,7 @@ const anonymous: Principal = Object.freeze({ owner: "anonymous" });
 /** Opens the schemes that requirements name. The options have no problems. */
 export function openGate(options: AuthOptions, environment: SchemeEnvironment): AuthGate {
   const { schemes, require = requireEach(schemes), operations = {}, skills = {}, skillOf = namedSkill } = options;
-  const credentialNeeds = needsOf(require).filter((needs) => needs.length > 0);
+  const credentialNeeds = listNeeds(require).filter((needs) => needs.length > 0);
   // The empty alternative comes last: a caller with a credential wants to be known by it.
   const requiredNeeds = credentialNeeds.length < require.length ? [...credentialNeeds, []] : credentialNeeds;
   const byOperation = mapNeeds(operations);
@@ -220,7 +220,7 @@ function requireEach(schemes: AuthOptions["schemes"]): Requirements {
 }
 
 function mapNeeds(requirements: Readonly<Record<string, Requirements | undefined>>): Map<string, readonly Needs[]> {
-  return new Map(Object.entries(requirements).map(([name, each = []]) => [name, needsOf(each)]));
+  return new Map(Object.entries(requirements).map(([name, each = []]) => [name, listNeeds(each)]));
 }
 
 /** An invalid credential. */

@@ -11,7 +11,7 @@ export type Requirements = readonly Alternative[];
 /** An alternative as pairs of a scheme and its scopes. */
 export type Needs = readonly (readonly [scheme: string, scopes: readonly string[]])[];
 
-export function needsOf(requirements: Requirements): readonly Needs[] {
+export function listNeeds(requirements: Requirements): readonly Needs[] {
   return requirements.map((alternative) =>
     isNames(alternative) ? alternative.map((name) => [name, []] as const) : Object.entries(alternative),
   );

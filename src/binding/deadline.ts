@@ -127,7 +127,7 @@ export class AnnouncedDeadline extends CallDeadline {
   }
 
   /** The reason of a caller that leaves now: `deadlineExceeded` close to its deadline, else none. */
-  reasonOfLeaving(): A2AError | undefined {
+  findReasonToLeave(): A2AError | undefined {
     if (Date.now() < this.#lateFromMs) return undefined;
     return new A2AError("deadlineExceeded", "the caller has left at its deadline");
   }

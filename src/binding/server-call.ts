@@ -19,7 +19,7 @@ import { declaredVersion } from "../version/detect.js";
 import type { CallMeter } from "./call-meter.js";
 import { AnnouncedDeadline } from "./deadline.js";
 import { assertOneCredential } from "./one-credential.js";
-import { requestIdOf, requestIdParameter } from "./request-id.js";
+import { chooseRequestId, requestIdParameter } from "./request-id.js";
 import type { AdmittedCall, CallHead, LimitedCall, Service } from "./service.js";
 
 // The call pipeline. Its order is the same for every binding: authenticate → version → extensions → admit → decode →
@@ -103,7 +103,7 @@ export class ServerCall<S extends CallGate = Service> {
 
   /** The id of the request: the caller's own if it is safe, else a new one. */
   get requestId(): string {
-    this.#requestId ??= requestIdOf(this.#head?.header(requestIdParameter));
+    this.#requestId ??= chooseRequestId(this.#head?.header(requestIdParameter));
     return this.#requestId;
   }
 
@@ -339,7 +339,7 @@ export class ServerCall<S extends CallGate = Service> {
 
   /** The caller left or its deadline passed. Aborts the signal of the operation. */
   leave(cause?: unknown): void {
-    const reason = this.#ended || cause instanceof A2AError ? cause : (this.#deadline?.reasonOfLeaving() ?? cause);
+    const reason = this.#ended || cause instanceof A2AError ? cause : (this.#deadline?.findReasonToLeave() ?? cause);
     if (reason instanceof A2AError) this.#meter?.fail(reason.code, reason);
     else this.#meter?.fail("CANCELLED");
     this.#departure ??= { reason };

@@ -1,5 +1,5 @@
 import type { CredentialSource } from "../auth/credentials.js";
-import { bindingNameOf, hasEventIds, wireName } from "../protocol/bindings.js";
+import { hasEventIds, toBindingName, wireName } from "../protocol/bindings.js";
 import { idempotentSendExtension, resumeExtension } from "../protocol/extensions.js";
 import { isLoopback } from "../protocol/loopback.js";
 import type { AgentCard, AgentInterface } from "../protocol/model.js";
@@ -72,7 +72,7 @@ function classify(
 ): UsableInterface | UnusedInterface {
   // The patch number of a version is ignored (spec 3.6).
   const version = parseVersion(entry.protocolVersion) ?? entry.protocolVersion;
-  const name = bindingNameOf(entry.protocolBinding);
+  const name = toBindingName(entry.protocolBinding);
   const factories = transports.filter(({ binding }) => binding === entry.protocolBinding || binding === name);
   if (factories.length === 0) return unusedInterface(entry, "this client has no such binding");
   const factory = factories.find(({ versions }) => versions === undefined || versions.includes(version));
@@ -107,7 +107,7 @@ function unusedInterface(entry: AgentInterface, reason: string): UnusedInterface
 }
 
 function nameInterface({ protocolBinding, url, protocolVersion: version }: AgentInterface): InterfaceName {
-  const binding = bindingNameOf(protocolBinding);
+  const binding = toBindingName(protocolBinding);
   return {
     binding,
     url,
@@ -157,7 +157,7 @@ function sortInterfaces(
   prefer: readonly string[],
 ): AgentCard["supportedInterfaces"] {
   const rank = (word: string): number => {
-    const index = prefer.findIndex((binding) => binding === word || binding === bindingNameOf(word));
+    const index = prefer.findIndex((binding) => binding === word || binding === toBindingName(word));
     return index < 0 ? prefer.length : index;
   };
   return supportedInterfaces.toSorted(

@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { callerClock } from "../protocol/async/clock.js";
-import { bindingNameOf } from "../protocol/bindings.js";
+import { toBindingName } from "../protocol/bindings.js";
 import { assertOptions } from "../protocol/check/rules.js";
 import type { CallOptions } from "../protocol/context.js";
 import { withDefaults } from "../protocol/defaults.js";
@@ -214,6 +214,6 @@ function mergeTransports(
   { transports = [] }: ClientOptions,
   ours: readonly TransportFactory[],
 ): readonly TransportFactory[] {
-  const callerBindings = new Set(transports.map(({ binding }) => bindingNameOf(binding)));
+  const callerBindings = new Set(transports.map(({ binding }) => toBindingName(binding)));
   return [...transports, ...ours.filter(({ binding }) => !callerBindings.has(binding))];
 }

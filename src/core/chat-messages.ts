@@ -1,4 +1,4 @@
-import { namesOf } from "../protocol/check/rules.js";
+import { createNameCheck } from "../protocol/check/rules.js";
 import type { Turn } from "./agent.js";
 import type { ConversationPage } from "./conversation-view.js";
 
@@ -13,7 +13,7 @@ export type ChatMessage = {
   readonly content: string;
 };
 
-const checkOptions = namesOf<Pick<ConversationPage, "last">>("chatMessages()", { last: true });
+const checkOptions = createNameCheck<Pick<ConversationPage, "last">>("chatMessages()", { last: true });
 
 /**
  * Returns the input for a language model: what was said in the turn's context, oldest first, and the message that the

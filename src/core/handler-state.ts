@@ -17,7 +17,7 @@ import { TaskUse } from "./task-use.js";
 import { TurnRun } from "./turn/run.js";
 import { TurnSlots } from "./turn-slots.js";
 import { noteBegun, type TurnClients, type TurnStart, type TurnTarget } from "./turn-start.js";
-import { partOf } from "./watch.js";
+import { shareWatch } from "./watch.js";
 
 /** What may change when an agent is replaced. */
 export interface RuntimeOptions {
@@ -78,7 +78,7 @@ export class HandlerState {
     this.#shared = {
       ...{ agentId, signals, clock, health, lease, instance, newId, yields, memory },
       alarm: createAlarm(clock, () => ring(this.#latest())),
-      watch: partOf(process.watch),
+      watch: shareWatch(process.watch),
       turns: new TurnSlots(slots, coreLimits(limits), clock),
       lostTasks: new Map(),
       live: new Map(),

@@ -5,7 +5,7 @@ import type { CallAddress, Principal, Scope, ServerContext } from "../protocol/c
 import { A2AError, invalidParams } from "../protocol/errors.js";
 import { checkIndexedScope } from "../protocol/indexed-text.js";
 import type { AgentCard } from "../protocol/model.js";
-import { type Capability, type OperationName, type Operations, operationOf } from "../protocol/operations.js";
+import { type Capability, findOperation, type OperationName, type Operations } from "../protocol/operations.js";
 import { cancelTask } from "./ownership/cancel.js";
 import type { PushService } from "./ports.js";
 import {
@@ -53,19 +53,19 @@ export interface OperationOptions {
 export function createOperations(runtime: Runtime, options: OperationOptions): Operations<ServerContext> {
   const { extendedCard, streaming = true } = options;
   const push = options.push === undefined ? undefined : guardPush(options.push, runtime);
-  const scopeOf = createScopes(runtime.agentId, options.tenants);
+  const toScope = createScopes(runtime.agentId, options.tenants);
   const { reads } = runtime;
   const gate = createCapabilityGate({
     streaming,
     pushNotifications: push !== undefined,
     extendedAgentCard: extendedCard !== undefined,
   });
-  const operationContext: OperationContext = { runtime, push, scopeOf, gate };
+  const operationContext: OperationContext = { runtime, push, toScope, gate };
   return {
     ...sendOperations(operationContext, options.inputModes),
     getTask: async (request, context) => {
       const { id, historyLength } = request;
-      const ref = { scope: scopeOf(context, request), id };
+      const ref = { scope: toScope(context, request), id };
       const current = currentCopy(runtime, ref, { historyLength });
       return (
         current ??
@@ -77,18 +77,18 @@ export function createOperations(runtime: Runtime, options: OperationOptions): O
       ).task;
     },
     listTasks: async (request, context) => {
-      const scope = scopeOf(context, request);
+      const scope = toScope(context, request);
       return reads(scope, () => listTasks(runtime, request, scope), sizeOfContentIn);
     },
-    cancelTask: async (request, context) => cancelTask(runtime, request, scopeOf(context, request)),
+    cancelTask: async (request, context) => cancelTask(runtime, request, toScope(context, request)),
     subscribeToTask: (request, context) => {
       gate("subscribeToTask");
-      return subscribeToTask(runtime, { scope: scopeOf(context, request), id: request.id }, context);
+      return subscribeToTask(runtime, { scope: toScope(context, request), id: request.id }, context);
     },
     ...pushOperations(operationContext),
     getExtendedAgentCard: async (request, context) => {
       gate("getExtendedAgentCard");
-      scopeOf(context, request);
+      toScope(context, request);
       const card = await extendedCard?.(context.principal, context.caller, context.version);
       if (card !== undefined) return card;
       throw new A2AError("extendedAgentCardNotConfigured", "there is no extended card for this caller");
@@ -100,12 +100,12 @@ export function createOperations(runtime: Runtime, options: OperationOptions): O
 interface OperationContext {
   readonly runtime: Runtime;
   readonly push: PushService | undefined;
-  readonly scopeOf: ScopeOf;
+  readonly toScope: ScopeOf;
   readonly gate: Gate;
 }
 
 function sendOperations(
-  { runtime, push, scopeOf, gate }: OperationContext,
+  { runtime, push, toScope, gate }: OperationContext,
   inputModes: readonly string[] | undefined,
 ): Pick<Operations<ServerContext>, "sendMessage" | "sendStreamingMessage"> {
   const policy: SendPolicy = {
@@ -122,7 +122,7 @@ function sendOperations(
     request,
     messageBytes: request.message === undefined ? 0 : sizeOfMessage(request.message),
     context,
-    scope: scopeOf(context, request),
+    scope: toScope(context, request),
   });
   return {
     sendMessage: async (request, context) => sendMessage(sendCall(request, context)),
@@ -138,23 +138,23 @@ type PushOperation = Extract<OperationName, `${string}PushNotificationConfig${""
 function pushOperations({
   runtime,
   push,
-  scopeOf,
+  toScope,
   gate,
 }: OperationContext): Pick<Operations<ServerContext>, PushOperation> {
-  const callOf = (name: PushOperation, ...of: Parameters<ScopeOf>): PushCall => {
+  const openPushCall = (name: PushOperation, ...of: Parameters<ScopeOf>): PushCall => {
     gate(name);
     if (push === undefined) throw noPush();
-    return { runtime, push, scope: scopeOf(...of) };
+    return { runtime, push, scope: toScope(...of) };
   };
   return {
     createTaskPushNotificationConfig: async (request, context) =>
-      createPushConfig(callOf("createTaskPushNotificationConfig", context, request), request, context),
+      createPushConfig(openPushCall("createTaskPushNotificationConfig", context, request), request, context),
     getTaskPushNotificationConfig: async (request, context) =>
-      getPushConfig(callOf("getTaskPushNotificationConfig", context, request), request),
+      getPushConfig(openPushCall("getTaskPushNotificationConfig", context, request), request),
     listTaskPushNotificationConfigs: async (request, context) =>
-      listPushConfigs(callOf("listTaskPushNotificationConfigs", context, request), request),
+      listPushConfigs(openPushCall("listTaskPushNotificationConfigs", context, request), request),
     deleteTaskPushNotificationConfig: async (request, context) => {
-      await deletePushConfig(callOf("deleteTaskPushNotificationConfig", context, request), request);
+      await deletePushConfig(openPushCall("deleteTaskPushNotificationConfig", context, request), request);
       return create(EmptySchema);
     },
   };
@@ -175,7 +175,7 @@ function createScopes(agent: string, tenants: readonly string[] = []): ScopeOf {
 
 function createCapabilityGate(enabled: Readonly<Record<Capability, boolean>>): Gate {
   return (name) => {
-    const { needs, method } = operationOf(name);
+    const { needs, method } = findOperation(name);
     if (needs === undefined || enabled[needs]) return;
     if (needs === "pushNotifications") throw noPush();
     throw new A2AError("unsupportedOperation", `the agent does not declare ${needs}, which ${method} needs`);

@@ -39,9 +39,9 @@ export async function createPushConfig(
   registrant: Registrant & Pick<ServerContext, "progress">,
 ): Promise<TaskPushNotificationConfig> {
   const { runtime, push } = call;
-  const head = await headOf(call, request.taskId);
+  const head = await readHead(call, request.taskId);
   check(push, request, "");
-  const candidate = registrationOf(runtime, head, { config: request, registrant });
+  const candidate = createRegistration(runtime, head, { config: request, registrant });
   const registration = request.id === "" ? candidate : await inheritCursor(push, candidate);
   registrant.progress.begun = true;
   await keep(runtime, push, owesNothing(head, registration) ? settle(registration) : registration);
@@ -53,7 +53,7 @@ export async function getPushConfig(
   request: GetTaskPushNotificationConfigRequest,
 ): Promise<TaskPushNotificationConfig> {
   const { push } = call;
-  const head = await headOf(call, request.taskId);
+  const head = await readHead(call, request.taskId);
   const registration = await push.store.get(head.key, request.id);
   if (registration === undefined) {
     throw new A2AError("taskNotFound", "no such push configuration", {
@@ -68,9 +68,10 @@ export async function listPushConfigs(
   request: ListTaskPushNotificationConfigsRequest,
 ): Promise<ListTaskPushNotificationConfigsResponse> {
   const { push } = call;
-  const head = await headOf(call, request.taskId);
+  const head = await readHead(call, request.taskId);
   const all = await push.store.list(head.key);
-  const from = request.pageToken === "" ? 0 : 1 + all.findIndex(({ config }) => tokenOf(config) === request.pageToken);
+  const from =
+    request.pageToken === "" ? 0 : 1 + all.findIndex(({ config }) => toPageToken(config) === request.pageToken);
   if (from === 0 && request.pageToken !== "") {
     throw invalidParams({ field: "pageToken", description: "was not issued by this agent" });
   }
@@ -79,7 +80,7 @@ export async function listPushConfigs(
   return {
     $typeName: "lf.a2a.v1.ListTaskPushNotificationConfigsResponse",
     configs: all.slice(from, to).map(({ config }) => withoutSecrets(config)),
-    nextPageToken: to < all.length && last !== undefined ? tokenOf(last.config) : "",
+    nextPageToken: to < all.length && last !== undefined ? toPageToken(last.config) : "",
   };
 }
 
@@ -88,7 +89,7 @@ export async function deletePushConfig(
   request: DeleteTaskPushNotificationConfigRequest,
 ): Promise<void> {
   const { push } = call;
-  const head = await headOf(call, request.taskId);
+  const head = await readHead(call, request.taskId);
   await push.store.delete(head.key, request.id);
   push.removed(head.id, request.id);
 }
@@ -101,10 +102,10 @@ export async function inlinePush(push: PushService, call: SendCall, entry: strin
   check(push, inline, "configuration.taskPushNotificationConfig.");
   const config = { ...inline, id: inline.id || entry };
   const taskId = request.message?.taskId ?? "";
-  if (taskId !== "") await checkRoom({ runtime, push }, await headOf({ runtime, scope }, taskId), config.id);
+  if (taskId !== "") await checkRoom({ runtime, push }, await readHead({ runtime, scope }, taskId), config.id);
   let completion: Promise<void> | undefined;
   const store = async ({ key, id, seq, again }: Parameters<Register>[0]): Promise<void> => {
-    const registration = registrationOf(runtime, { key, id, scope, seq }, { config, registrant: context });
+    const registration = createRegistration(runtime, { key, id, scope, seq }, { config, registrant: context });
     try {
       await retry(async () => {
         if (again === true && (await push.store.get(key, config.id)) !== undefined) return;
@@ -124,7 +125,7 @@ export async function inlinePush(push: PushService, call: SendCall, entry: strin
   return Object.assign(register, { completion: () => completion });
 }
 
-async function headOf({ runtime, scope }: Omit<PushCall, "push">, taskId: string): Promise<Head> {
+async function readHead({ runtime, scope }: Omit<PushCall, "push">, taskId: string): Promise<Head> {
   const head = await runtime.store.head(scope, taskId);
   if (head === undefined) throw taskNotFound(taskId);
   return head;
@@ -143,7 +144,7 @@ async function checkRoom({ runtime, push }: Omit<PushCall, "scope">, head: Head,
     throw tooManyConfigs(pushConfigsPerTask);
 }
 
-function registrationOf(
+function createRegistration(
   runtime: Runtime,
   { key, id, scope, seq }: Pick<Head, "key" | "id" | "scope" | "seq">,
   { config, registrant }: { readonly config: TaskPushNotificationConfig; readonly registrant: Registrant },
@@ -184,6 +185,6 @@ function tooManyConfigs(limit: number): A2AError {
   });
 }
 
-function tokenOf({ id }: TaskPushNotificationConfig): string {
+function toPageToken({ id }: TaskPushNotificationConfig): string {
   return encodeURIComponent(id);
 }

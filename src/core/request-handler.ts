@@ -74,7 +74,7 @@ export interface HostedHandler extends RequestHandler {
 export function createRequestHandler(options: RequestHandlerOptions): HostedHandler {
   const { process = createCoreProcess(options), agentId = "" } = options;
   const state = new HandlerState(process, { agentId, limits: options.limits });
-  return handlerOf(state, options, {
+  return createHandler(state, options, {
     isShared: options.store.shared === true,
     close: async () => {
       await state.close();
@@ -90,7 +90,7 @@ interface HandlerHost {
   close(): Promise<void>;
 }
 
-function handlerOf(state: HandlerState, options: ReleaseOptions, hosting: HandlerHost): HostedHandler {
+function createHandler(state: HandlerState, options: ReleaseOptions, hosting: HandlerHost): HostedHandler {
   const runtime = state.open(options);
   const { agentId } = runtime;
   const parked = countParked(runtime);
@@ -129,7 +129,7 @@ function handlerOf(state: HandlerState, options: ReleaseOptions, hosting: Handle
       await endTurns(runtime);
       await hosting.close();
     },
-    replacedBy: (next) => handlerOf(state, next, hosting),
+    replacedBy: (next) => createHandler(state, next, hosting),
     restore: () => state.use(runtime),
   };
 }

@@ -1,6 +1,6 @@
 import { A2AError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
-import { type CallKind, callOf, type PushStore, portOf, pushCalls, type TaskStore, taskCalls } from "./ports.js";
+import { type CallKind, callPort, createPort, type PushStore, pushCalls, type TaskStore, taskCalls } from "./ports.js";
 import {
   inStoreTime,
   NoAnswer,
@@ -80,16 +80,16 @@ type Call = (args: readonly unknown[]) => Promise<unknown>;
 type Wrap = (call: Call, kind: CallKind) => Call;
 
 function wrapTaskStore(store: TaskStore, wrap: Wrap): TaskStore {
-  const calls = portOf<Omit<TaskStore, "close">>(taskCalls, (method, kind) => {
-    const call = wrap((args) => callOf(store, method, args), kind);
+  const calls = createPort<Omit<TaskStore, "close">>(taskCalls, (method, kind) => {
+    const call = wrap((args) => callPort(store, method, args), kind);
     return (...args) => call(args);
   });
   return { ...calls, close: () => store.close() };
 }
 
 function wrapPushStore(store: PushStore, wrap: Wrap): PushStore {
-  const calls = portOf<Omit<PushStore, "close">>(pushCalls, (method, kind) => {
-    const call = wrap((args) => callOf(store, method, args), kind);
+  const calls = createPort<Omit<PushStore, "close">>(pushCalls, (method, kind) => {
+    const call = wrap((args) => callPort(store, method, args), kind);
     return (...args) => call(args);
   });
   return { ...calls, close: () => store.close() };

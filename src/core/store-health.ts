@@ -158,7 +158,7 @@ export class StoreHealth {
   readonly noteFailure = (error: unknown): void => {
     if (isAnswer(error) || this.#closed || this.#probes === undefined) return;
     if (this.#state !== "ready") this.#note(error);
-    const meaning = meaningOf(error);
+    const meaning = findMeaning(error);
     if (this.#state === "lost") return;
     if (meaning === "lost") return this.#markLost(error);
     if (error instanceof Unanswered || error instanceof NoAnswer) this.#noteLate(error);
@@ -249,10 +249,10 @@ export class StoreHealth {
     } catch (error) {
       if (isAnswer(error)) this.#markReady();
       else if (state === "ready") this.noteFailure(error);
-      else if (meaningOf(error) === "lost") this.#markLost(error);
+      else if (findMeaning(error) === "lost") this.#markLost(error);
       // Other writes were answered meanwhile: the probe was slow, and the store is there.
       else if (this.#state !== "ready")
-        this.#markAway(error, meaningOf(error) === "full" || this.#state === "full" ? "full" : "away");
+        this.#markAway(error, findMeaning(error) === "full" || this.#state === "full" ? "full" : "away");
     }
   }
 
@@ -408,7 +408,7 @@ export class StoreHealth {
   }
 }
 
-function meaningOf(error: unknown): (typeof meanings)[string] | undefined {
+function findMeaning(error: unknown): (typeof meanings)[string] | undefined {
   const cause = error instanceof StoreUnavailable ? error.cause : error;
   if (typeof cause !== "object" || cause === null || !("failure" in cause)) return undefined;
   return meanings[String(cause.failure)];

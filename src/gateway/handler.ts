@@ -3,7 +3,7 @@ import { requestIdParameter } from "../binding/request-id.js";
 import type { Clock } from "../core/ports.js";
 import type { ProcessLoad } from "../core/process-load.js";
 import { createIdleCounter, type IdleCounter } from "../protocol/async/idle-counter.js";
-import { over, type Step, type StepStream, streamFrom, streamOfSteps } from "../protocol/async/steps.js";
+import { createStepStream, over, type Step, type StepStream, streamFrom } from "../protocol/async/steps.js";
 import { dynamic } from "../protocol/codec/outline/dynamic.js";
 import type { CallOptions, CallProgress, Principal, ServerContext } from "../protocol/context.js";
 import { A2AError, invalidParams } from "../protocol/errors.js";
@@ -18,12 +18,12 @@ import {
   TaskPushNotificationConfigSchema,
 } from "../protocol/model.js";
 import {
+  findOperation,
   invokeStream,
   invokeUnary,
   type Operation,
   type OperationName,
   type Operations,
-  operationOf,
   operations,
   type StreamItem,
 } from "../protocol/operations.js";
@@ -144,7 +144,7 @@ export function passOperations(calls: PassingCalls): PassedOperations {
   });
   return {
     operations: Object.fromEntries(entries) as Record<OperationName, AnyCall>,
-    stream: (request, context, watch) => stream(operationOf("sendStreamingMessage"), request, context, watch),
+    stream: (request, context, watch) => stream(findOperation("sendStreamingMessage"), request, context, watch),
     activeCalls,
   };
 }
@@ -190,7 +190,7 @@ function passStream(
       throw translateFailure(error);
     }
   };
-  return streamOfSteps(next, async () => {
+  return createStepStream(next, async () => {
     await items.return?.();
     end();
   });

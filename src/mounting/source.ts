@@ -14,7 +14,7 @@ export type AgentSource = MountedAgent | PromiseLike<MountedAgent> | (() => Moun
  * Returns the agent of a source for `entry`, such as `expressAgent()`. All calls share one agent. Throws a `TypeError` for
  * what is no source.
  */
-export function agentOf(entry: string, source: AgentSource): () => Promise<MountedAgent> {
+export function createAgentLoader(entry: string, source: AgentSource): () => Promise<MountedAgent> {
   const isLater = typeof source === "function" || (isObject(source) && "then" in source);
   if (!isLater) assertMounted(entry, source);
   let agentPromise: Promise<MountedAgent> | undefined;

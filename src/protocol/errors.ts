@@ -440,8 +440,8 @@ export function taskNotFound(taskId: string): A2AError {
 }
 
 /** Finds codes by a column. Of several errors with one value, the first of the table counts. */
-function indexBy<T>(valuesOf: (row: ErrorRow) => readonly T[]): ReadonlyMap<unknown, ErrorCode> {
-  const entries = errorCodes.flatMap((code) => valuesOf(errorTable[code]).map((value) => [value, code] as const));
+function indexBy<T>(readValues: (row: ErrorRow) => readonly T[]): ReadonlyMap<unknown, ErrorCode> {
+  const entries = errorCodes.flatMap((code) => readValues(errorTable[code]).map((value) => [value, code] as const));
   return new Map(entries.reverse());
 }
 
@@ -474,6 +474,6 @@ export function errorCodeFromGrpc(status: number): ErrorCode {
 }
 
 /** The message of what was thrown; its text where that is no error. */
-export function messageOf(error: unknown): string {
+export function readErrorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

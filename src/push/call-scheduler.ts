@@ -224,18 +224,18 @@ export class CallScheduler {
     return active < this.#options.limits.pushCallsPerDestination;
   }
 
-  #createBreaker(origin: string, laneOf: () => Lane): CircuitBreaker {
+  #createBreaker(origin: string, findLane: () => Lane): CircuitBreaker {
     return new CircuitBreaker({
       ...this.#options,
       origin,
       random: this.#options.random ?? Math.random,
       onPause: () => {
-        const lane = laneOf();
+        const lane = findLane();
         lane.owner.ready.delete(lane);
         rejectHurried(lane);
       },
       onReady: () => {
-        this.#schedule(laneOf());
+        this.#schedule(findLane());
         this.#pump();
       },
     });

@@ -5,7 +5,7 @@ import { unlessAborted } from "../protocol/async/pause.js";
 import type { StreamResponse } from "../protocol/model.js";
 import { isTerminal } from "../protocol/states.js";
 import { type AskStore, createAskStore } from "./ask-store.js";
-import { type DueEvent, DueEvents, pageRecords, positionOf, taskEvent } from "./due-events.js";
+import { type DueEvent, DueEvents, pageRecords, taskEvent, toPosition } from "./due-events.js";
 import { LazyCursor } from "./lazy-cursor.js";
 import { type Plan, planArtifacts, planEvents } from "./plan.js";
 import { type DeliveryDeps, WebhookSender } from "./webhook-sender.js";
@@ -266,7 +266,7 @@ class WebhookDelivery {
 
   // While it waits, it keeps only positions in the log.
   #leaveMemory(seq: number): void {
-    this.#due = this.#due.map((due) => positionOf(due, seq));
+    this.#due = this.#due.map((due) => toPosition(due, seq));
     this.#events.forget();
     this.#pageRecords = 1;
   }

@@ -22,7 +22,7 @@ export interface DeliveryDeps {
   readonly scheduler: CallScheduler;
   readonly call: CallWebhook;
   /** What a webhook's version delivers: events or tasks. */
-  readonly adapterOf: (registration: PushRegistration) => PushAdapter;
+  readonly findAdapter: (registration: PushRegistration) => PushAdapter;
   /** Follows calls. Absent without telemetry. */
   readonly telemetry?: WebhookTelemetry | undefined;
   readonly everyEvent: boolean;
@@ -111,7 +111,7 @@ export class WebhookSender {
   }
 
   get #adapter(): PushAdapter {
-    return this.#deps.adapterOf(this.#registration);
+    return this.#deps.findAdapter(this.#registration);
   }
 
   #write(response: StreamResponse): WebhookPayload | undefined {

@@ -72,7 +72,7 @@ export interface AdmissionOptions {
   readonly realm?: string | undefined;
   readonly identify: Service["authenticate"];
   /** Returns the network of a call, which distinguishes callers that are all one owner. Absent with authentication. */
-  readonly networkOf?: ((call: EnteringCall) => string | undefined) | undefined;
+  readonly readNetwork?: ((call: EnteringCall) => string | undefined) | undefined;
   readonly extensions: readonly { readonly uri: string; readonly required?: boolean | undefined }[];
   readonly limits: Pick<AdmissionLimits, "streamsPerPrincipal" | "streamsPerProcess">;
   readonly logger: Logger;
@@ -90,11 +90,11 @@ export interface Admission extends Pick<Service, "authenticate" | "extensions" |
 }
 
 export function createAdmission(options: AdmissionOptions): Admission {
-  const { process, realm = "", identify, networkOf, extensions, limits, logger, newId } = options;
+  const { process, realm = "", identify, readNetwork, extensions, limits, logger, newId } = options;
   const extensionUris = new Set(extensions.map(({ uri }) => uri));
   const required = extensions.filter((extension) => extension.required === true).map(({ uri }) => uri);
   // Callers that are all one owner have no limits of their own.
-  const perCaller = networkOf === undefined ? limits.streamsPerPrincipal : Number.POSITIVE_INFINITY;
+  const perCaller = readNetwork === undefined ? limits.streamsPerPrincipal : Number.POSITIVE_INFINITY;
   const streams = createStreams(process.streams, { ...limits, streamsPerPrincipal: perCaller });
   const activeCalls = createIdleCounter();
   // The length separates the realm from the owner. Principals of one realm are one owner at all agents.
@@ -103,8 +103,8 @@ export function createAdmission(options: AdmissionOptions): Admission {
     process,
     streams,
     activeCalls,
-    callerOf:
-      networkOf === undefined ? ({ principal }) => realmKey + ownerKey(principal) : (call) => networkOf(call) ?? "",
+    identifyCaller:
+      readNetwork === undefined ? ({ principal }) => realmKey + ownerKey(principal) : (call) => readNetwork(call) ?? "",
   };
   let closed = false;
 
@@ -150,7 +150,7 @@ interface AgentAdmission {
   readonly streams: Streams;
   readonly activeCalls: IdleCounter;
   /** The key of a caller: its owner, or its network where all are one owner. */
-  callerOf(call: EnteringCall): string;
+  identifyCaller(call: EnteringCall): string;
 }
 
 /** An admitted call, until it leaves. There is one for each open stream, so it has no closures and keeps no request. */
@@ -174,7 +174,7 @@ class CallAdmission implements AdmittedCall {
   }
 
   get caller(): string {
-    if (this.#call !== undefined) this.#caller = this.#place.callerOf(this.#call);
+    if (this.#call !== undefined) this.#caller = this.#place.identifyCaller(this.#call);
     this.#call = undefined;
     return this.#caller;
   }

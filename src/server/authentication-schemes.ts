@@ -2,7 +2,7 @@ import type { AuthOptions } from "../auth/auth-options.js";
 import { forwardedCertificate, forwardedCertificateHeader } from "../auth/forwarded-certificate.js";
 import type { AuthGate } from "../auth/gate.js";
 import { authProblems, requirementProblems, type ServerFacts } from "../auth/problems.js";
-import { needsOf } from "../auth/requirements.js";
+import { listNeeds } from "../auth/requirements.js";
 import type { NodeFetch } from "../binding/fetch/node-fetch.js";
 import type { CallHead, Service } from "../binding/service.js";
 import { trustedPeers } from "../card/proxy.js";
@@ -25,16 +25,16 @@ export function cardSecurity({
   securityDeclaration,
 }: Pick<HostOptions, "auth" | "securityDeclaration">): CardSecurity | undefined {
   if (auth === undefined && securityDeclaration === undefined) return undefined;
-  const schemes = auth === undefined ? schemesFromJson({ ...securityDeclaration?.schemes }) : declarationsOf(auth);
+  const schemes = auth === undefined ? schemesFromJson({ ...securityDeclaration?.schemes }) : listDeclarations(auth);
   const { require = [...schemes.keys()].map((name) => [name]), skills = {} } = auth ?? securityDeclaration ?? {};
   return {
     schemes,
-    requirements: needsOf(require),
-    skills: new Map(Object.entries(skills).map(([id, requirements]) => [id, needsOf(requirements)])),
+    requirements: listNeeds(require),
+    skills: new Map(Object.entries(skills).map(([id, requirements]) => [id, listNeeds(requirements)])),
   };
 }
 
-function declarationsOf({ schemes }: AuthOptions): CardSecurity["schemes"] {
+function listDeclarations({ schemes }: AuthOptions): CardSecurity["schemes"] {
   return new Map(Object.entries(schemes).map(([name, { declaration }]) => [name, declaration]));
 }
 
@@ -163,7 +163,7 @@ function limitAttempts(
     (options.auth === undefined || error.cause !== undefined);
   const attempts = new FailedAttempts<CallHead>({
     rate,
-    addressOf: createNetworkReader(options.trustProxy, logger),
+    readAddress: createNetworkReader(options.trustProxy, logger),
     isFailure,
     clock,
   });

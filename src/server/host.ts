@@ -213,7 +213,7 @@ async function createService(
     process: place.process.admission,
     realm: place.realm,
     identify: authentication.identify,
-    networkOf: isAuthenticated(options) ? undefined : callerNetwork(options.trustProxy ?? false),
+    readNetwork: isAuthenticated(options) ? undefined : callerNetwork(options.trustProxy ?? false),
     extensions: isChoice ? [] : extensions,
     limits,
     logger,

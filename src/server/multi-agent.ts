@@ -195,10 +195,10 @@ async function openFront(
   { process, limits, clock, logger }: ServerParts,
   { authentication, arrivals }: Pick<SharedParts, "authentication" | "arrivals">,
 ): Promise<Service> {
-  const networkOf = isAuthenticated(options) ? undefined : callerNetwork(options.trustProxy ?? false);
+  const readNetwork = isAuthenticated(options) ? undefined : callerNetwork(options.trustProxy ?? false);
   const admission = createAdmission({
     process: process.admission,
-    networkOf,
+    readNetwork,
     limits,
     logger,
     extensions: [],

@@ -73,7 +73,7 @@ export interface BoundAddress {
 }
 
 export function bindAddress(options: Pick<ListenOptions, "port" | "host" | "grpcPort" | "tls">): BoundAddress {
-  const { port = portOfEnvironment(), host = defaultHost, grpcPort, tls } = options;
+  const { port = readPort(), host = defaultHost, grpcPort, tls } = options;
   const scheme = tls === undefined ? "http" : "https";
   return {
     host,
@@ -228,7 +228,7 @@ function hostInUrl(host: string): string {
 }
 
 // Hosting platforms set this variable; it applies when the program sets no port.
-function portOfEnvironment(): number {
+function readPort(): number {
   const { PORT } = process.env;
   if (PORT === undefined || PORT === "") return defaultPort;
   const port = Number(PORT);

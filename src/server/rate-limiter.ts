@@ -79,8 +79,8 @@ export async function createRateLimiter(
   const callParts = { table, counters, slots, agent, realm, skillOf, checkSkill: chooseCheck(skillOf) };
   const calls = new RatedCalls({ ...callParts, tenants: new Set(tenants) });
   const limitsAddresses = findLimit(table, ({ callerKind }) => callerKind === "address") !== undefined;
-  const addressOf = limitsAddresses ? createNetworkReader(options.trustProxy, parts.logger) : () => undefined;
-  return { calls: (head) => calls.open(addressOf(head)), charge: (turn, tokens) => calls.charge(turn, tokens) };
+  const readAddress = limitsAddresses ? createNetworkReader(options.trustProxy, parts.logger) : () => undefined;
+  return { calls: (head) => calls.open(readAddress(head)), charge: (turn, tokens) => calls.charge(turn, tokens) };
 }
 
 /**
@@ -111,8 +111,8 @@ export function createServerLimits(
       const skillParts = { skillOf, checkSkill: chooseCheck(skillOf) };
       const callParts = { table, slots, ...skillParts, agent: "", realm: "", tenants: new Set<string>() };
       const calls = new RatedCalls({ ...callParts, counters: await this.counters(rateStore) });
-      const addressOf = createNetworkReader(trustProxy, parts.logger);
-      return (head) => calls.open(addressOf(head));
+      const readAddress = createNetworkReader(trustProxy, parts.logger);
+      return (head) => calls.open(readAddress(head));
     },
   };
 }

@@ -68,7 +68,7 @@ const storeNumbers = new WeakMap<object, number>();
 let stores = 0;
 
 /** The same name for all servers of the process that have the agent on this store, or on stores of one database. */
-function nameOfSource({ store, agentId }: TaskSource, database: string | undefined): string {
+function describeSource({ store, agentId }: TaskSource, database: string | undefined): string {
   const number = storeNumbers.get(store) ?? ++stores;
   storeNumbers.set(store, number);
   return `${database ?? number} ${agentId}`;
@@ -94,7 +94,7 @@ function watchFigures(meters: Meters, { name }: FollowedAgent, read: () => HostF
       const { parked: count, taskSource: tasksIn } = read();
       const tasks = await count?.();
       const readings = [...ofWait("time", tasks?.timed), ...ofWait("call", tasks?.untimed)];
-      const source = tasksIn && nameOfSource(tasksIn, tasks?.database);
+      const source = tasksIn && describeSource(tasksIn, tasks?.database);
       return source === undefined ? readings : readings.map((each) => ({ ...each, source }));
     }),
   ];

@@ -3,7 +3,7 @@ import { allowInsecureRequests, customFetch, discoveryRequest, processDiscoveryR
 import type { Clock } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
 import { mayCarry } from "../../protocol/authorization/may-carry.js";
-import { messageOf } from "../../protocol/errors.js";
+import { readErrorMessage } from "../../protocol/errors.js";
 import type { Fetch } from "../../protocol/fetch.js";
 import { libraryFetch } from "./fetch-response.js";
 import { checkFailed, type SchemeEnvironment } from "./scheme.js";
@@ -153,7 +153,7 @@ async function readKeys(url: string, fetch: Fetch): Promise<JSONWebKeySet> {
     if (answer.status !== 200) throw new Error(`it answered with status ${answer.status}`);
     return (await answer.json()) as JSONWebKeySet;
   } catch (cause) {
-    throw new Error(`the keys at ${url} cannot be read: ${messageOf(cause)}`, { cause });
+    throw new Error(`the keys at ${url} cannot be read: ${readErrorMessage(cause)}`, { cause });
   }
 }
 
@@ -174,7 +174,7 @@ async function findKeyUrl(issuer: string, fetch: Fetch, previousUrl: string | un
     }
   }
   if (previousUrl !== undefined) return previousUrl;
-  const cause = new AggregateError(failures, failures.map(messageOf).join("; "));
+  const cause = new AggregateError(failures, failures.map(readErrorMessage).join("; "));
   throw checkFailed(new Error(`the metadata of the issuer ${issuer} cannot be read`, { cause }), failedMs);
 }
 

@@ -16,7 +16,7 @@ import {
   string,
   text,
 } from "../../protocol/check/rules.js";
-import { messageOf } from "../../protocol/errors.js";
+import { readErrorMessage } from "../../protocol/errors.js";
 import {
   bearerChallenge,
   bearerCheck,
@@ -196,7 +196,9 @@ function introspectionCheck(options: IntrospectionOptions, { fetch, clock }: Sch
       const answer = await introspectionRequest(server, client, ClientSecretBasic(clientSecret), token, request);
       return await processIntrospectionResponse(server, client, answer);
     } catch (cause) {
-      throw checkFailed(new Error(`${endpoint} does not answer about the token: ${messageOf(cause)}`, { cause }));
+      throw checkFailed(
+        new Error(`${endpoint} does not answer about the token: ${readErrorMessage(cause)}`, { cause }),
+      );
     }
   };
   const check = async (token: string) => {

@@ -1,4 +1,4 @@
-import { A2AError, ConnectionError, messageOf } from "../../protocol/errors.js";
+import { A2AError, ConnectionError, readErrorMessage } from "../../protocol/errors.js";
 import { listCauses } from "../../protocol/fetch.js";
 
 // Interprets a `fetch` failure: whether the request was sent, and whether the response was too large.
@@ -32,7 +32,7 @@ export function fetchFailure({ what, cause, started }: FetchFailure): A2AError {
 
 // When several addresses fail, Node has one error for each and no message in the surrounding one.
 function describeCause(error: Error | undefined): string {
-  return (error instanceof AggregateError ? error.errors.map(messageOf).join(", ") : "") || error?.message || "";
+  return (error instanceof AggregateError ? error.errors.map(readErrorMessage).join(", ") : "") || error?.message || "";
 }
 
 const headerOverflow = /^(?:UND_ERR_HEADERS|HPE_HEADER)_OVERFLOW$/;

@@ -1,7 +1,7 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { A2AError } from "../../protocol/errors.js";
 import type { HttpJsonAdapter } from "../../version/codec.js";
-import { adaptersFor, versionsOf } from "../../version/detect.js";
+import { adaptersFor, listVersions } from "../../version/detect.js";
 import {
   callUnary,
   errorHeaders,
@@ -46,7 +46,13 @@ interface CallErrorContext {
 export function httpJsonEndpoint({ adapters, service }: HttpJsonOptions): HttpEndpoint {
   const [newest] = adapters;
   if (newest === undefined) throw new TypeError("the HTTP+JSON binding needs at least one version");
-  const end: HttpJsonEnd = { adapters, service, newest, versions: versionsOf(adapters), route: createRouter(adapters) };
+  const end: HttpJsonEnd = {
+    adapters,
+    service,
+    newest,
+    versions: listVersions(adapters),
+    route: createRouter(adapters),
+  };
   return (request) => (request.method === "OPTIONS" ? options(end, request) : answer(end, request));
 }
 

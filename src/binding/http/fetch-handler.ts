@@ -5,7 +5,7 @@ import { isObject } from "../../protocol/kinds.js";
 import { defaultListenerLimits } from "../listen/connection.js";
 import { conflictingHosts } from "./conflicting-host.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "./http.js";
-import { type MountedPath, placeOf } from "./mount.js";
+import { type MountedPath, toMountedPath } from "./mount.js";
 import { type HandlerOptions, notFound } from "./node-listener.js";
 import { splitTarget } from "./node-request.js";
 import { readFetchBody } from "./request-body.js";
@@ -44,7 +44,7 @@ interface CallPlace extends MountedPath {
 
 function findCallPlace(path: string, more: readonly unknown[], basePath: string | undefined): CallPlace | undefined {
   const hono = honoCall(more);
-  const place = placeOf(path, hono?.original ?? path, basePath);
+  const place = toMountedPath(path, hono?.original ?? path, basePath);
   if (hono === undefined || hono.original !== undefined) return place;
   if (basePath === undefined) return { mountPath: "", path, isGuessed: true };
   return place ?? { mountPath: trimSlashes(basePath), path };

@@ -16,7 +16,7 @@ export interface MountedPath {
  * The place of a request. `path` is what the framework left, `original` the path as it arrived, and `basePath` what the
  * program says. `undefined` if the request is not below `basePath`.
  */
-export function placeOf(path: string, original: string, basePath: string | undefined): MountedPath | undefined {
+export function toMountedPath(path: string, original: string, basePath: string | undefined): MountedPath | undefined {
   const prefix = findPrefix(path, original);
   if (basePath === undefined) return { mountPath: prefix, path };
   const base = trimSlashes(basePath);

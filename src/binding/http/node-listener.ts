@@ -2,7 +2,7 @@ import { noop } from "../../protocol/async/noop.js";
 import { type CallTimes, defaultListenerLimits } from "../listen/connection.js";
 import { conflictingHosts, hasConflictingHosts } from "./conflicting-host.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "./http.js";
-import { placeOf } from "./mount.js";
+import { toMountedPath } from "./mount.js";
 import { writeReply } from "./node-reply.js";
 import { NodeRequest, type NodeResponse, splitTarget } from "./node-request.js";
 import type { NodeIncoming } from "./request-body.js";
@@ -62,7 +62,7 @@ export function nodeListener(endpoint: HttpEndpoint, options: NodeListenerOption
       if (res.headersSent) res.destroy();
       else writeReply(req, res, internalErrorReply, times);
     };
-    const place = placeOf(path, original, basePath);
+    const place = toMountedPath(path, original, basePath);
     if (place === undefined) write(undefined);
     else {
       const native = request ?? req;

@@ -2,7 +2,7 @@ import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { type Clock, callerClock } from "../../protocol/async/clock.js";
 import { leaveStream, over, type Step } from "../../protocol/async/steps.js";
 import { systemClock } from "../../protocol/async/system-clock.js";
-import { slicesOf } from "../../protocol/codec/text-slices.js";
+import { sliceText } from "../../protocol/codec/text-slices.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import type { StreamWriter, WireEvent } from "../../version/codec.js";
 import { type ServerCall, smallReplyBytes } from "../server-call.js";
@@ -386,7 +386,7 @@ export class EventStream implements AsyncIterableIterator<string> {
         // Long texts are not joined, which would copy them.
         if (text.length + piece.length <= sliceLength) text += piece;
         else {
-          slices.push(text, ...slicesOf(piece, sliceLength));
+          slices.push(text, ...sliceText(piece, sliceLength));
           text = "";
         }
         this.#call.countReply(piece);

@@ -60,7 +60,7 @@ export interface ParsedBody {
   readonly rawBody?: unknown;
 }
 
-export function parsedBodyOf(request: object): ParsedBody {
+export function readParsedBody(request: object): ParsedBody {
   return request;
 }
 

@@ -2,7 +2,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { A2AError, changeError, errorForPeer, errorTable } from "../../protocol/errors.js";
 import type { Operation } from "../../protocol/operations.js";
 import type { JsonRpcAdapter } from "../../version/codec.js";
-import { adaptersFor, versionsOf } from "../../version/detect.js";
+import { adaptersFor, listVersions } from "../../version/detect.js";
 import {
   callUnary,
   errorHeaders,
@@ -54,7 +54,7 @@ export function jsonRpcEndpoint({ adapters, service }: JsonRpcOptions): HttpEndp
   const [newest] = adapters;
   if (newest === undefined) throw new TypeError("the JSON-RPC binding needs at least one version");
   const impliedAdapter = adapters.find(({ isImplied }) => isImplied) ?? newest;
-  const rpc: RpcEnd = { adapters, service, impliedAdapter, versions: versionsOf(adapters) };
+  const rpc: RpcEnd = { adapters, service, impliedAdapter, versions: listVersions(adapters) };
   return (request) => {
     if (request.path !== "" && request.path !== "/") return undefined;
     if (request.method === "POST") return answer(rpc, request);

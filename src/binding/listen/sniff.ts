@@ -63,7 +63,7 @@ function sniff(socket: Socket, timeoutMs: number, onProtocol: (protocol?: HttpPr
     const chunk: Buffer | null = socket.read();
     if (chunk === null) return;
     bytes = Buffer.concat([bytes, chunk]);
-    const protocol = protocolOf(bytes);
+    const protocol = detectProtocol(bytes);
     if (protocol === undefined) return;
     socket.unshift(bytes);
     finish(protocol);
@@ -72,7 +72,7 @@ function sniff(socket: Socket, timeoutMs: number, onProtocol: (protocol?: HttpPr
 }
 
 /** Returns `undefined` while the bytes are only a beginning of the preface. */
-function protocolOf(bytes: Buffer): HttpProtocol | undefined {
+function detectProtocol(bytes: Buffer): HttpProtocol | undefined {
   const length = Math.min(bytes.length, preface.length);
   if (bytes.compare(preface, 0, length, 0, length) !== 0) return "http1";
   return length === preface.length ? "http2" : undefined;

@@ -28,7 +28,7 @@ export function findingText({ check, result, seen, remedy }: Finding): string {
 }
 
 /** The message of an error with its causes, in one line. */
-export function reasonOf(error: unknown): string {
+export function describeCause(error: unknown): string {
   return readableTls(messageWithCauses(error));
 }
 

@@ -1,6 +1,6 @@
 import { checkServerIdentity, connect, type PeerCertificate, type TLSSocket } from "node:tls";
 import type { ClientTls } from "../../binding/fetch/client-tls.js";
-import { type Finding, findings, reasonOf } from "./finding.js";
+import { describeCause, type Finding, findings } from "./finding.js";
 
 const day = 86_400_000;
 const soonDays = 14;
@@ -16,7 +16,7 @@ export async function checkTls(
   try {
     socket = await connectTls({ ...tls, host, port: Number(port || 443) }, timeoutMs);
   } catch (error) {
-    return [findings("tls").failed(`no handshake: ${reasonOf(error)}`, remedyFor(error))];
+    return [findings("tls").failed(`no handshake: ${describeCause(error)}`, remedyFor(error))];
   }
   const certificate = socket.getPeerCertificate(true);
   // Not an `Error`, as its type says: Node sets the code of OpenSSL.
@@ -32,7 +32,7 @@ function remedyFor(error: unknown): string {
   if (/^(?:ECONNREFUSED|EHOST|ENET|ETIMEDOUT)/.test(code)) {
     return "check that the server runs, and that firewalls let this machine reach its port";
   }
-  return /client certificate/.test(reasonOf(error))
+  return /client certificate/.test(describeCause(error))
     ? "give the certificate that the server expects: --cert and --key"
     : "check that the port speaks TLS 1.2 or 1.3";
 }

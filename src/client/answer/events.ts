@@ -244,11 +244,11 @@ class ArtifactEvent extends AnyEvent<TaskArtifactUpdateEvent> {
  * event of a kind that this version of the protocol does not have.
  */
 export function eventOf(response: StreamResponse): AnswerEvent | undefined {
-  return eventOfItem({ response });
+  return toAnswerEvent({ response });
 }
 
 /** The event of a stream's item; `undefined` for one of a kind that this version of the protocol does not have. */
-export function eventOfItem(item: StreamItem): AnswerEvent | undefined {
+export function toAnswerEvent(item: StreamItem): AnswerEvent | undefined {
   const { payload } = item.response;
   switch (payload.case) {
     case "artifactUpdate":

@@ -1,4 +1,4 @@
-import { streamOfSteps } from "../../protocol/async/steps.js";
+import { createStepStream } from "../../protocol/async/steps.js";
 import { A2AError } from "../../protocol/errors.js";
 import { type Task, TaskState } from "../../protocol/model.js";
 import type { StreamItem } from "../../protocol/operations.js";
@@ -28,5 +28,5 @@ export function orPastTask(items: AsyncIterable<StreamItem>, read: () => Promise
     isNew = false;
     return first();
   };
-  return streamOfSteps(next, () => source.return?.());
+  return createStepStream(next, () => source.return?.());
 }

@@ -101,8 +101,8 @@ async function findCard(urls: readonly string[], options: DiscoveryOptions): Pro
       if (result instanceof A2AError) {
         problems.push(result.message);
         if (isAway(result)) away ??= result;
-      } else if (isOfPath(result, url, path)) return { card: result, url };
-      else problems.push(notOfPath(result, url, path));
+      } else if (isServedAt(result, url, path)) return { card: result, url };
+      else problems.push(describeMismatch(result, url, path));
     } catch (error) {
       if (!(error instanceof A2AError) || error.code !== "invalidAgentResponse") throw error;
       cardErrors.push(error);
@@ -133,12 +133,12 @@ function readBasePath(url: string): string {
 /**
  * Whether a card belongs to the path that the caller named: it was found there, or lists an interface there or below.
  */
-function isOfPath({ supportedInterfaces }: AgentCard, url: string, path: string): boolean {
+function isServedAt({ supportedInterfaces }: AgentCard, url: string, path: string): boolean {
   if (readBasePath(url) === path) return true;
   return supportedInterfaces.some((each) => `${URL.parse(each.url)?.pathname ?? ""}/`.startsWith(`${path}/`));
 }
 
-function notOfPath({ name }: AgentCard, url: string, path: string): string {
+function describeMismatch({ name }: AgentCard, url: string, path: string): string {
   const agent = JSON.stringify(name.slice(0, 80));
   const { origin } = URL.parse(url) ?? {};
   return `the card at ${url} is of ${agent}, which has no interface at or below ${path}: to call that agent, give ${origin}`;

@@ -9,7 +9,7 @@ import type { Operation, StreamItem } from "../../protocol/operations.js";
 import { isStop } from "../../protocol/states.js";
 import { isCut } from "../failures.js";
 import { lateAnswer, startAllowance } from "../timing.js";
-import { isOfKnownTask, Resumption, type ResumptionOptions, type Source, subscribeToTask } from "./resumption.js";
+import { namesTask, Resumption, type ResumptionOptions, type Source, subscribeToTask } from "./resumption.js";
 import { SilenceWatch } from "./silence-watch.js";
 import { TaskView, withId } from "./task-view.js";
 
@@ -90,7 +90,7 @@ export class ResumingStream implements AsyncIterableIterator<StreamItem, undefin
     const allowance = startAllowance(call.options, options.clock);
     const { numbers = true, streaming, clock, snapshotTimeoutMs: silenceMs = Number.POSITIVE_INFINITY } = options;
     const toTheEnd = operation === subscribeToTask;
-    const existedBefore = toTheEnd || (streaming !== false && isOfKnownTask(request as SendMessageRequest));
+    const existedBefore = toTheEnd || (streaming !== false && namesTask(request as SendMessageRequest));
     this.#view = new TaskView({ toTheEnd, existedBefore, numbers });
     this.#isFresh = !existedBefore && call.options.after === undefined;
     // An agent that resumes by event ids misses nothing and ends its streams.

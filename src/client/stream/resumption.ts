@@ -14,16 +14,16 @@ import {
   type Task,
   TaskState,
 } from "../../protocol/model.js";
-import { type Operation, operationOf, type StreamItem } from "../../protocol/operations.js";
+import { findOperation, type Operation, type StreamItem } from "../../protocol/operations.js";
 import { isTerminal } from "../../protocol/states.js";
 import { isCut } from "../failures.js";
 import type { Attempt, OpenStream } from "../interface-client.js";
 import { type Allowance, pollPause } from "../timing.js";
 import { type TaskView, taskItem, withId } from "./task-view.js";
 
-const sendMessage = operationOf("sendMessage");
-const getTask = operationOf("getTask");
-export const subscribeToTask = operationOf("subscribeToTask");
+const sendMessage = findOperation("sendMessage");
+const getTask = findOperation("getTask");
+export const subscribeToTask = findOperation("subscribeToTask");
 
 /** How a stream continues: events that are already there, and the source of later ones. */
 export interface Source {
@@ -98,9 +98,7 @@ export class Resumption {
   get repeats(): boolean {
     const { operation, request } = this.#call;
     if (operation === subscribeToTask || this.#view.lastId === undefined) return false;
-    return (
-      isOfKnownTask(request as SendMessageRequest) && this.#options.isRepeatable?.(operation, this.#next()) === true
-    );
+    return namesTask(request as SendMessageRequest) && this.#options.isRepeatable?.(operation, this.#next()) === true;
   }
 
   /** The events after the last one, sent by the agent or found by comparison. */
@@ -268,7 +266,7 @@ function beginsWithTask({ events: [first] }: Source): boolean {
   return first?.response.payload.case === "task";
 }
 
-export function isOfKnownTask({ message }: SendMessageRequest): boolean {
+export function namesTask({ message }: SendMessageRequest): boolean {
   return message !== undefined && message.taskId !== "";
 }
 

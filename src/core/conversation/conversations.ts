@@ -123,7 +123,7 @@ class DirectReplies {
   async #write(batch: readonly Exchange[]): Promise<void> {
     const { store } = this.#deps;
     try {
-      await store.addToConversations(batch.flatMap((exchange) => this.#writeOf(exchange) ?? []));
+      await store.addToConversations(batch.flatMap((exchange) => this.#createWrite(exchange) ?? []));
     } catch {
       this.#lostCount += batch.length;
     }
@@ -140,7 +140,7 @@ class DirectReplies {
     this.#lostCount = 0;
   }
 
-  #writeOf({ scope, sent, reply }: Exchange): ConversationWrite | undefined {
+  #createWrite({ scope, sent, reply }: Exchange): ConversationWrite | undefined {
     const at = this.#log.now();
     const facts = { taskId: "", at, maxBytes: this.#log.entryMaxBytes };
     const entries = [messageEntry(sent.message, facts, sent.bytes), messageEntry(reply.message, facts, reply.bytes)];

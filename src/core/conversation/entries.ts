@@ -12,11 +12,11 @@ export interface EntryFacts {
 
 export function messageEntry(message: Message, facts: EntryFacts, size = sizeOfMessage(message)): ConversationRecord {
   const kind = message.role === Role.AGENT ? "agent" : "user";
-  return entryOf({ kind, id: message.messageId, content: message, size }, facts);
+  return createEntry({ kind, id: message.messageId, content: message, size }, facts);
 }
 
 export function artifactEntry(artifact: Artifact, facts: EntryFacts): ConversationRecord {
-  return entryOf(
+  return createEntry(
     { kind: "artifact", id: artifact.artifactId, content: artifact, size: sizeOfArtifact(artifact) },
     facts,
   );
@@ -27,7 +27,10 @@ interface EntryContent extends Pick<ConversationRecord, "kind" | "id"> {
   readonly size: number;
 }
 
-function entryOf({ kind, id, content, size }: EntryContent, { taskId, at, maxBytes }: EntryFacts): ConversationRecord {
+function createEntry(
+  { kind, id, content, size }: EntryContent,
+  { taskId, at, maxBytes }: EntryFacts,
+): ConversationRecord {
   const isCopied = size <= maxBytes;
   return { kind, id, taskId, at, content: isCopied ? content : undefined, bytes: isCopied ? size : 0 };
 }

@@ -13,7 +13,7 @@ import { foldStored } from "../task/fold.js";
 import { LiveTask } from "../task/live-task.js";
 import { statusUpdate } from "../task/normalize.js";
 import type { Draft } from "../task/record.js";
-import { causeOf, isReleased, readOrigin, type TurnOrigin } from "../turn/origin.js";
+import { findCause, isReleased, readOrigin, type TurnOrigin } from "../turn/origin.js";
 import type { TurnStart } from "../turn-start.js";
 
 // How a turn of a stored task begins.
@@ -235,7 +235,7 @@ export async function startWoken(
   const endDrafts: readonly Draft[] = replacedEntry === undefined ? [] : [{ kind: "turnEnded" }];
   const takes = replacedEntry === undefined ? undefined : [replacedEntry];
   const turn = live.turn + 1;
-  const trace = runtime.telemetry?.wake({ taskId: live.id, contextId: live.contextId }, causeOf(origin));
+  const trace = runtime.telemetry?.wake({ taskId: live.id, contextId: live.contextId }, findCause(origin));
   const startDraft: Draft = { kind: "turnStarted", turn, attempt: 1, cause: "wake", wake, message, trace };
   const principal = restorePrincipal(scope, send);
   const start = (): void =>

@@ -10,7 +10,7 @@ import type { Runtime } from "../runtime.js";
 import { foldStored } from "../task/fold.js";
 import { historyFull, LiveTask } from "../task/live-task.js";
 import { type Draft, messageDraft, sizeOfRecord, withoutPush } from "../task/record.js";
-import { causeOfLastTurn, type TurnOrigin } from "../turn/origin.js";
+import { readLastCause, type TurnOrigin } from "../turn/origin.js";
 import { noteBegun, type TurnStart } from "../turn-start.js";
 import { claimRestart, claimTurn, contentionError, isOrphan, waitingTurn } from "./claim-turn.js";
 import { takeOver } from "./take-over.js";
@@ -130,7 +130,7 @@ async function claim(runtime: Runtime, start: TurnStart, storedTask: StoredTask)
   const origin = await waitingTurn(runtime, storedTask);
   if (origin !== undefined) return answer(runtime, start, { storedTask, origin });
   const live = new LiveTask(runtime, storedTask);
-  const before = await causeOfLastTurn(runtime, storedTask);
+  const before = await readLastCause(runtime, storedTask);
   checkRoom(runtime, live.task, start.send.message);
   runtime.memory.check(start.scope);
   const leave = (await runtime.turns.room(start, sizeOfMessage(start.send.message))) ?? noop;

@@ -5,7 +5,7 @@ import type { InboxEntry, StoredTask } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { publicFailure } from "../store-failure.js";
 import { messageDraft } from "../task/record.js";
-import { causeOfLastTurn, hasSpoken, isReleased, readOrigin } from "../turn/origin.js";
+import { hasSpoken, isReleased, readLastCause, readOrigin } from "../turn/origin.js";
 import type { TurnStart } from "../turn-start.js";
 import { awaitsAuthorization, claimRestart, claimTurn, continueTask, endNow, startWoken } from "./claim-turn.js";
 
@@ -40,7 +40,7 @@ export async function takeOver(runtime: Runtime, storedTask: StoredTask): Promis
   return runtime.turns.within(storedTask.head.scope, async () => {
     const attempt = wasReleased ? origin.attempt : origin.attempt + 1;
     const restart = await claimRestart(runtime, storedTask, { ...origin, attempt });
-    restart?.start(isAsked ? endOfWait(entries) : undefined);
+    restart?.start(isAsked ? findWaitEnd(entries) : undefined);
     return restart !== undefined;
   });
 }
@@ -51,7 +51,7 @@ function wasRefused({ lostTasks, instance }: Runtime, { head }: StoredTask): boo
 }
 
 // What ends the wait of a turn that asked. A message does before a wake.
-function endOfWait(entries: readonly InboxEntry[]): TurnStart["answeredBy"] {
+function findWaitEnd(entries: readonly InboxEntry[]): TurnStart["answeredBy"] {
   if (entries.some(({ send }) => send !== undefined)) return "message";
   return entries.length > 0 ? "wake" : undefined;
 }
@@ -62,7 +62,7 @@ async function leave(runtime: Runtime, storedTask: StoredTask): Promise<boolean>
   const { key, scope } = storedTask.head;
   const { entries, inboxPut } = await runtime.store.inbox(key);
   if (entries.some(({ kind }) => kind === "cancel")) return endNow(runtime, storedTask, { state: TaskState.CANCELED });
-  const answeredBy = endOfWait(entries);
+  const answeredBy = findWaitEnd(entries);
   if (answeredBy === undefined) return release(runtime, storedTask, inboxPut);
   return runtime.turns.within(scope, () => continueTurn(runtime, storedTask, { entries, answeredBy }));
 }
@@ -91,7 +91,7 @@ async function continueTurn(
   const { send, id } = entry;
   const live = await continueTask(runtime, storedTask);
   live.setInboxPut(-1);
-  const before = await causeOfLastTurn(runtime, storedTask);
+  const before = await readLastCause(runtime, storedTask);
   const turn = live.turn + 1;
   const principal = restorePrincipal(scope, send);
   const start = (): void =>

@@ -82,7 +82,7 @@ export async function wakeDue(runtime: Runtime): Promise<void> {
     const heads = await store.due(agentId, duePage, alarm.behind);
     await sideBySide(whileRoom(runtime, heads), tasksAtOnce, (head) => {
       // Set before the try: an unreadable task blocks the sweep only once, since the next one starts after it.
-      alarm.behind = cursorOf(head);
+      alarm.behind = toCursor(head);
       return wakeParked(runtime, head, refused);
     });
     if (isHeldUp(runtime)) return;
@@ -120,7 +120,7 @@ function isHeldUp({ alarm, turns }: Runtime): boolean {
   return alarm.closed || turns.isFull;
 }
 
-function cursorOf({ wakeAt, key }: Head): DueCursor | undefined {
+function toCursor({ wakeAt, key }: Head): DueCursor | undefined {
   return wakeAt === undefined ? undefined : { wakeAt, key };
 }
 

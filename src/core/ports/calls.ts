@@ -11,13 +11,13 @@ export type PortCalls<Port> = { readonly [M in keyof Port]: CallKind };
 export type AnyCall = (...args: readonly unknown[]) => Promise<unknown>;
 
 /** Creates a port with one method for each row of its table. */
-export function portOf<Port>(calls: PortCalls<Port>, make: (method: string, kind: CallKind) => AnyCall): Port {
+export function createPort<Port>(calls: PortCalls<Port>, make: (method: string, kind: CallKind) => AnyCall): Port {
   const methods = Object.entries<CallKind>(calls).map(([method, kind]) => [method, make(method, kind)] as const);
   return Object.fromEntries(methods) as Port;
 }
 
 /** Calls a method by its name. */
-export function callOf(port: object, method: string, args: readonly unknown[]): Promise<unknown> {
+export function callPort(port: object, method: string, args: readonly unknown[]): Promise<unknown> {
   const run = Reflect.get(port, method) as AnyCall;
   return Reflect.apply(run, port, args);
 }

@@ -60,12 +60,12 @@ export async function readOrigin(runtime: Runtime, storedTask: StoredTask): Prom
 }
 
 /** The trace context that caused the last turn of a task. `undefined` without telemetry. */
-export async function causeOfLastTurn(runtime: Runtime, storedTask: StoredTask): Promise<TraceContext | undefined> {
-  return runtime.telemetry === undefined ? undefined : causeOf(await readOrigin(runtime, storedTask));
+export async function readLastCause(runtime: Runtime, storedTask: StoredTask): Promise<TraceContext | undefined> {
+  return runtime.telemetry === undefined ? undefined : findCause(await readOrigin(runtime, storedTask));
 }
 
 /** The trace context that caused a turn. */
-export function causeOf({ trace, send }: Pick<TurnOrigin, "trace" | "send">): TraceContext | undefined {
+export function findCause({ trace, send }: Pick<TurnOrigin, "trace" | "send">): TraceContext | undefined {
   return trace ?? send.trace;
 }
 

@@ -15,7 +15,7 @@ export interface StepStream<T> extends AsyncIterableIterator<T, undefined, undef
  * Creates a stream by hand. Unlike a generator it can be left while it waits, and costs no additional promise per item.
  * `next` is called until the stream is left; `leave` releases its source.
  */
-export function streamOfSteps<T>(
+export function createStepStream<T>(
   next: () => Promise<Step<T>>,
   leave: () => Promise<unknown> | undefined,
 ): StepStream<T> {
@@ -40,7 +40,7 @@ export function streamFrom<T>(open: () => Promise<AsyncIterable<T>>): StepStream
     const step = await (await source).next();
     return step.done === true ? over : step;
   };
-  return streamOfSteps(next, async () => (await source)?.return?.());
+  return createStepStream(next, async () => (await source)?.return?.());
 }
 
 /** Leaves a stream before its end. Does not wait: a blocked source returns only when its own wait ends. */

@@ -6,7 +6,7 @@ import {
   type MessageShape,
   ScalarType,
 } from "@bufbuild/protobuf";
-import { compactValue, keptJsonOf } from "../codec/json/compact-value.js";
+import { compactValue, findKeptJson } from "../codec/json/compact-value.js";
 import { findScalar } from "../codec/json/scalars.js";
 import { checkDepth, checkKey, type FreeJsonCheck } from "../codec/json/struct.js";
 import { type DynamicMessage, isOneof, listWords, type OneofValue, perMessageType } from "../codec/outline/dynamic.js";
@@ -172,7 +172,7 @@ const mendNumber: Mend = (value, run) => (Number.isFinite(value) ? value : typeM
 
 /** A `google.protobuf.Value`. */
 const mendValue: Mend = (value, run, depth) => {
-  const json = isObject(value) ? keptJsonOf(value) : undefined;
+  const json = isObject(value) ? findKeptJson(value) : undefined;
   if (json !== undefined) {
     const result = mendJson(json, run, depth);
     return result === json ? value : compactValue(result as JsonValue);

@@ -55,7 +55,7 @@ export function postgresDialect({ now, separately }: PostgresDialectOptions): Sq
     joinScript: (statements) => statements.map((statement) => `${statement};\n`).join(""),
     isOneOf: (column, numbers) => sql`${sql.ref(column)} = any(${numbers}::bigint[])`,
     rare: (condition) => condition,
-    ranges: tableOfRanges,
+    ranges: createRangeTable,
     async hasTable(db, table) {
       const { rows } = await sql<{ found: boolean }>`select to_regclass(${table}) is not null as found`.execute(db);
       return rows[0]?.found === true;
@@ -74,7 +74,7 @@ export function postgresDialect({ now, separately }: PostgresDialectOptions): Sq
   };
 }
 
-function tableOfRanges(ranges: QueryInput<readonly LogRange[]>): RawBuilder<LogRange> {
+function createRangeTable(ranges: QueryInput<readonly LogRange[]>): RawBuilder<LogRange> {
   const column = (name: keyof LogRange) =>
     sql`${mapInput(ranges, (list) => list.map((range) => range[name]))}::bigint[]`;
   return sql`(select * from unnest(${column("key")}, ${column("after")}, ${column("upto")}) as r(key, after, upto))`;

@@ -39,11 +39,11 @@ export function createMigrationReport({ clock, say }: MigrationReportOptions): M
   let step = "";
   let cancel = noop;
 
-  function sayLine(lineOf: (facts: { readonly range: string; readonly seconds: number }) => string): void {
+  function sayLine(formatLine: (facts: { readonly range: string; readonly seconds: number }) => string): void {
     if (migration === undefined) return;
     const { from, to, at } = migration;
     const seconds = Math.round((clock.now() - at) / 100) / 10;
-    say(lineOf({ range: `from schema ${from} to ${to}`, seconds }), { from, to, seconds });
+    say(formatLine({ range: `from schema ${from} to ${to}`, seconds }), { from, to, seconds });
   }
 
   function sayProgress(): void {

@@ -1,11 +1,11 @@
 import {
   type Append,
   type Clock,
-  callOf,
+  callPort,
+  createPort,
   type LogRecord,
   type NewTask,
   type PushStore,
-  portOf,
   pushCalls,
   type Store,
   type StoredTask,
@@ -82,11 +82,11 @@ export function createSqlStore(
     },
   });
   return {
-    ...portOf<PlainTaskCalls>(
+    ...createPort<PlainTaskCalls>(
       taskCalls,
       (method) =>
         (...args) =>
-          lifecycle.ask((backend) => callOf(backend, method, args)),
+          lifecycle.ask((backend) => callPort(backend, method, args)),
     ),
     ...rowCalls(lifecycle),
     push: createSqlPushStore(lifecycle),
@@ -260,11 +260,11 @@ function sendFromRow({ outcome, ...record }: SendRecordRow) {
 /** The push store of a SQL store. Closing it does nothing: it stays open with its store. */
 function createSqlPushStore({ ask }: Pick<DatabaseLifecycle, "ask">): PushStore {
   return {
-    ...portOf<PlainPushCalls>(
+    ...createPort<PlainPushCalls>(
       pushCalls,
       (method) =>
         (...args) =>
-          ask(({ push }) => callOf(push, method, args)),
+          ask(({ push }) => callPort(push, method, args)),
     ),
     async set(registration, max) {
       checkRegistration(registration);

@@ -20,7 +20,7 @@ export async function runGroup(database: SqliteDatabase, writes: readonly GroupW
   try {
     return { values: await runTogether(database, writes), faults: [] };
   } catch (error) {
-    if (isOfDatabase(faultFrom(error))) throw error;
+    if (isDatabaseFault(faultFrom(error))) throw error;
     // Nothing of it was written.
     return inOneTransaction(database, (backend) => eachByItself(database, writes, backend));
   }
@@ -67,7 +67,7 @@ async function eachByItself(
       values.push(await perform(write, backend));
     } catch (error) {
       const fault = faultFrom(error);
-      if (isOfDatabase(fault)) throw error;
+      if (isDatabaseFault(fault)) throw error;
       connection.prepare("rollback to each").run();
       values.push(undefined);
       faults.push({ index, fault });
@@ -78,6 +78,6 @@ async function eachByItself(
 }
 
 /** Whether the database itself failed, so that every other write would fail too. */
-function isOfDatabase(fault: Fault): boolean {
+function isDatabaseFault(fault: Fault): boolean {
   return fault.kind === "store" && fault.failure !== "other";
 }

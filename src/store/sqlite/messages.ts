@@ -1,4 +1,4 @@
-import { callOf } from "../../core/ports.js";
+import { callPort } from "../../core/ports.js";
 import { A2AError, type ErrorCode } from "../../protocol/errors.js";
 import type { MigrationProgress } from "../sql/migration-report.js";
 import type { Backend } from "../sql/rows.js";
@@ -77,5 +77,5 @@ export interface BackendCall {
 
 /** Calls a method by its name. */
 export function callBackend({ port, method, args }: BackendCall, backend: Backend): Promise<unknown> {
-  return callOf(port === "push" ? backend.push : backend, method, args);
+  return callPort(port === "push" ? backend.push : backend, method, args);
 }

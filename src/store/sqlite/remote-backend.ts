@@ -1,4 +1,4 @@
-import { type AnyCall, type AppendResult, type CallKind, portOf, pushCalls, taskCalls } from "../../core/ports.js";
+import { type AnyCall, type AppendResult, type CallKind, createPort, pushCalls, taskCalls } from "../../core/ports.js";
 import { createGroupCommit } from "../group-commit.js";
 import { type InsertedTask, insertedHead } from "../sql/inserted-head.js";
 import type { Backend, PushBackend, TaskBackend } from "../sql/rows.js";
@@ -27,8 +27,8 @@ export function createRemoteBackend(thread: Pick<DatabaseThread, "ask" | "close"
     (...args) =>
       kind === "read" ? ask({ port, method, args }) : writes.write({ kind: "call", call: { port, method, args } });
   return {
-    ...portOf<TaskBackend>(taskCalls, remote("tasks")),
-    push: portOf<PushBackend>(pushCalls, remote("push")),
+    ...createPort<TaskBackend>(taskCalls, remote("tasks")),
+    push: createPort<PushBackend>(pushCalls, remote("push")),
     async open(report) {
       await thread.ask({ kind: "open" }, report);
     },

@@ -450,16 +450,16 @@ class Model {
   }
 
   orphans(agent: string): ModelHead[] {
-    return this.#headsOf(agent).filter(({ holder, holderLive }) => holder !== "" && !holderLive);
+    return this.#listHeads(agent).filter(({ holder, holderLive }) => holder !== "" && !holderLive);
   }
 
   /** Wake times in these histories are long past, so every task that has one is due. */
   due(agent: string): ModelHead[] {
-    return this.#headsOf(agent).filter(({ wakeAt }) => wakeAt !== undefined);
+    return this.#listHeads(agent).filter(({ wakeAt }) => wakeAt !== undefined);
   }
 
   parked(agent: string) {
-    const parkedHeads = this.#headsOf(agent).filter(({ holder, state }) => holder === "" && !isTerminal(state));
+    const parkedHeads = this.#listHeads(agent).filter(({ holder, state }) => holder === "" && !isTerminal(state));
     const timedCount = parkedHeads.filter(({ wakeAt }) => wakeAt !== undefined).length;
     return { timed: timedCount, untimed: parkedHeads.length - timedCount };
   }
@@ -479,7 +479,7 @@ class Model {
     return this.tasks.find(({ head }) => head.key === key);
   }
 
-  #headsOf(agent: string): ModelHead[] {
+  #listHeads(agent: string): ModelHead[] {
     return this.heads().filter(({ scope }) => scope.agent === agent);
   }
 

@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { over, type Step, type StepStream, streamOfSteps } from "../../protocol/async/steps.js";
+import { createStepStream, over, type Step, type StepStream } from "../../protocol/async/steps.js";
 import { changeContext, type ServerContext } from "../../protocol/context.js";
 import { A2AError, changeError } from "../../protocol/errors.js";
 import {
@@ -202,7 +202,7 @@ function openNamedStream(
     isOver = true;
     return over;
   };
-  return streamOfSteps(next, () => {
+  return createStepStream(next, () => {
     isOver = true;
     return source?.return?.();
   });

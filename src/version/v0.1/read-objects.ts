@@ -60,9 +60,9 @@ export function upgradeParts(json: JsonValue, context: UpgradeContext): JsonValu
   const before = violations.length;
   const parts = json.map((part, index) => {
     const from = violations.length;
-    const partOfModel = upgradePart(part, context);
+    const modelPart = upgradePart(part, context);
     if (violations.length !== from) underIndex(violations, from, index);
-    return partOfModel;
+    return modelPart;
   });
   if (violations.length !== before) underMember(violations, before, "parts");
   return parts;

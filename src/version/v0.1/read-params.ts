@@ -3,7 +3,7 @@ import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import type { OperationName } from "../../protocol/operations.js";
 import { addViolation, mustBe, underMember } from "../../protocol/violations.js";
 import { pick, type UpgradeContext, upgradeMessage } from "./read-objects.js";
-import { mediaTypeOfMode } from "./words.js";
+import { toMediaType } from "./words.js";
 
 // Params of 0.1 → the requests of 1.0, and field names of 1.0 → those of 0.1, for violations.
 
@@ -57,7 +57,7 @@ function upgradeSend(params: JsonObject, context: UpgradeContext): JsonObject {
 }
 
 function upgradeModes(modes: JsonValue): JsonValue {
-  return Array.isArray(modes) ? [...new Set(modes.map(mediaTypeOfMode))] : modes;
+  return Array.isArray(modes) ? [...new Set(modes.map(toMediaType))] : modes;
 }
 
 function upgradeSet(params: JsonObject, context: UpgradeContext): JsonObject {

@@ -135,7 +135,7 @@ export class V01StreamWriter implements StreamWriter<string> {
     const { id: taskId, contextId, status } = task;
     const artifacts = task.artifacts.map((artifact) => {
       const chunk = { append: false, lastChunk: isTerminal(readState(task)) };
-      const json = artifactToJson(artifact, this.#numberOf(artifact), chunk);
+      const json = artifactToJson(artifact, this.#findNumber(artifact), chunk);
       return { name: artifactName, payload: JSON.stringify({ id: taskId, artifact: json }) };
     });
     if (status === undefined) return artifacts;
@@ -163,12 +163,12 @@ export class V01StreamWriter implements StreamWriter<string> {
   }
 
   #artifact(item: StreamItem, artifact: Artifact | undefined): WireEvent<string> {
-    const number = artifact === undefined ? 0 : this.#numberOf(artifact);
+    const number = artifact === undefined ? 0 : this.#findNumber(artifact);
     const text = artifactTexts[number]?.(item) ?? artifactText(item.response, number);
     return { name: artifactName, payload: text };
   }
 
-  #numberOf({ artifactId }: Artifact): number {
+  #findNumber({ artifactId }: Artifact): number {
     const number = this.#numbers.get(artifactId) ?? this.#numbers.size;
     this.#numbers.set(artifactId, number);
     return number;

@@ -21,7 +21,7 @@ export function jsonRpcAdapter(limits: ValidationLimits, cards: CardForm): JsonR
     version: "0.2",
     declares: undefined,
     ...methodTable(taskMethods),
-    isOfOlder,
+    isFromOlder,
     extendedCardPath: `/${extendedCard}`,
     extendedCardUrl,
     writeError(error, operation) {
@@ -36,7 +36,7 @@ export function jsonRpcAdapter(limits: ValidationLimits, cards: CardForm): JsonR
 }
 
 // Tasks and events of 0.1 have an `id` but no `kind` and no context.
-function isOfOlder(result: JsonValue): boolean {
+function isFromOlder(result: JsonValue): boolean {
   if (!isJsonObject(result)) return false;
   const has = (name: string): boolean => (result[name] ?? null) !== null;
   return ["status", "artifact"].some(has) && !["kind", "contextId", "taskId"].some(has);

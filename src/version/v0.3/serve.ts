@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { over, type Step, type StepStream, streamOfSteps } from "../../protocol/async/steps.js";
+import { createStepStream, over, type Step, type StepStream } from "../../protocol/async/steps.js";
 import type { ServerContext } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import type {
@@ -9,7 +9,7 @@ import type {
   SubscribeToTaskRequest,
   TaskPushNotificationConfig,
 } from "../../protocol/model.js";
-import { type Operations, operationOf, type RequestOf, type StreamItem } from "../../protocol/operations.js";
+import { findOperation, type Operations, type RequestOf, type StreamItem } from "../../protocol/operations.js";
 import { isTerminal } from "../../protocol/states.js";
 import { isLastEvent } from "./finals.js";
 
@@ -65,7 +65,7 @@ function withConfigId(request: SendMessageRequest): SendMessageRequest {
 type ListRequest = ListTaskPushNotificationConfigsRequest;
 
 function listRequest({ taskId, tenant }: { readonly taskId: string; readonly tenant: string }): ListRequest {
-  const { input } = operationOf("listTaskPushNotificationConfigs");
+  const { input } = findOperation("listTaskPushNotificationConfigs");
   return { ...(create(input) as RequestOf<"listTaskPushNotificationConfigs">), taskId, tenant };
 }
 
@@ -113,7 +113,7 @@ function oldSubscription(
     });
   };
   let nextStep = firstStep;
-  return streamOfSteps(
+  return createStepStream(
     () => nextStep(),
     () => items.return?.(),
   );
@@ -148,5 +148,5 @@ export function wholeTurn(source: AsyncIterable<StreamItem>): StepStream<StreamI
     if (step.done !== true && isLastEvent(step.value.response)) ahead = await items.next();
     return step;
   };
-  return streamOfSteps(next, () => items.return?.());
+  return createStepStream(next, () => items.return?.());
 }

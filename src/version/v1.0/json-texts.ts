@@ -15,7 +15,7 @@ import {
   isOneof,
   type OneofValue,
 } from "../../protocol/codec/outline/dynamic.js";
-import { slicesOf } from "../../protocol/codec/text-slices.js";
+import { sliceText } from "../../protocol/codec/text-slices.js";
 import { type ListTasksResponse, type Task, TaskSchema } from "../../protocol/model.js";
 
 // The JSON text of a large message in pieces, so that other work can run between them. A small message is one piece,
@@ -57,7 +57,7 @@ function* valueTexts(value: JsonValue): Generator<string> {
     yield JSON.stringify(value);
   } else if (typeof value === "string") {
     yield '"';
-    for (const slice of slicesOf(value, pieceBytes)) yield JSON.stringify(slice).slice(1, -1);
+    for (const slice of sliceText(value, pieceBytes)) yield JSON.stringify(slice).slice(1, -1);
     yield '"';
   } else if (Array.isArray(value)) {
     yield* entryTexts("[", value, (entry) => ["", entry]);

@@ -1,4 +1,4 @@
-import { type CallKind, type Clock, callOf, portOf, type TaskStore, taskCalls } from "../../../src/core/ports.js";
+import { type CallKind, type Clock, callPort, createPort, type TaskStore, taskCalls } from "../../../src/core/ports.js";
 import type { Journal } from "./journal.js";
 import type { Process } from "./process.js";
 import type { Random } from "./random.js";
@@ -36,11 +36,11 @@ export class FaultyStore {
     this.#weather = place.weather;
     this.#process = process;
     this.#random = random;
-    const calls = portOf<Omit<TaskStore, "close">>(
+    const calls = createPort<Omit<TaskStore, "close">>(
       taskCalls,
       (method, kind) =>
         (...args) =>
-          this.#call(method === "renew" ? "read" : kind, () => callOf(this.#store, method, args)),
+          this.#call(method === "renew" ? "read" : kind, () => callPort(this.#store, method, args)),
     );
     this.port = { ...calls, ...this.#journaled(), close: async () => {} };
   }

@@ -65,7 +65,7 @@ export class Webhooks {
       limits,
       everyEvent: false,
       scheduler: new CallScheduler({ clock, logger: silentLogger, limits }),
-      adapterOf: () => v1.push,
+      findAdapter: () => v1.push,
       call: async ({ id }, { body }) => {
         this.#received.set(id, [...(this.#received.get(id) ?? []), body]);
         return { kind: "taken" };

@@ -7,7 +7,7 @@ import {
   toBinary,
 } from "@bufbuild/protobuf";
 import { isWrapperDesc, FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
-import { keptJsonOf } from "../json/compact-value.js";
+import { findKeptJson } from "../json/compact-value.js";
 import { type DynamicMessage, type OneofValue, perMessageType } from "../outline/dynamic.js";
 import { unsupportedInput } from "./input.js";
 import { Output } from "./output.js";
@@ -224,7 +224,7 @@ function messageValueWriter({ parent }: DescField, desc: DescMessage, number: nu
   };
   if (desc.typeName !== "google.protobuf.Value") return withLength(number, writeMessage);
   return withLength(number, (output, value) => {
-    const json = keptJsonOf(value as object);
+    const json = findKeptJson(value as object);
     if (json === undefined) writeMessage(output, value);
     else writeJsonKind(output, json);
   });

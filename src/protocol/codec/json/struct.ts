@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt";
 import { addViolation, underIndex, underMember, type Violations } from "../../violations.js";
 import { setOwn } from "../outline/dynamic.js";
-import { compactValue, keptJsonOf } from "./compact-value.js";
+import { compactValue, findKeptJson } from "./compact-value.js";
 
 // Free JSON: `metadata` and similar fields stay plain JSON objects, as protobuf-es holds a Struct in a field; a part's
 // `data` becomes a Value message. Neither is trusted: depth, keys, strings and numbers are checked.
@@ -55,7 +55,7 @@ export function valueFromJson(json: JsonValue, check: FreeJsonCheck, depth: numb
 
 /** Checks a Value message that did not come from JSON. */
 export function checkValue(value: Value, check: FreeJsonCheck, depth: number): void {
-  const json = keptJsonOf(value);
+  const json = findKeptJson(value);
   if (json !== undefined) {
     checkJson(json as JsonValue, check, depth);
     return;
@@ -99,7 +99,7 @@ function checkValues(list: ListValue, check: FreeJsonCheck, depth: number): void
 
 /** Converts a Value message into its JSON, which the caller must not change. */
 export function valueToJson(value: Value): JsonValue {
-  const json = keptJsonOf(value);
+  const json = findKeptJson(value);
   if (json !== undefined) return json as JsonValue;
   const { kind } = value;
   switch (kind.case) {

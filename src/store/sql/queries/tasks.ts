@@ -212,12 +212,12 @@ async function readRanges(context: DbContext, ranges: readonly LogRange[]): Prom
   const logs = new Map<number, LogRow[]>(ranges.map(({ key }) => [key, []]));
   const [only] = ranges;
   if (only === undefined) return logs;
-  const rows = ranges.length === 1 ? logOfRange.all(context, only) : logsOfRanges.all(context, { ranges });
+  const rows = ranges.length === 1 ? selectLog.all(context, only) : selectLogs.all(context, { ranges });
   for (const { key, seq, count, format, bytes } of await rows) logs.get(key)?.push({ seq, count, format, bytes });
   return logs;
 }
 
-const logOfRange = compile(({ db }, { key, after, upto }: Params<LogRange>) =>
+const selectLog = compile(({ db }, { key, after, upto }: Params<LogRange>) =>
   db
     .selectFrom("trivium_log as l")
     .select(["l.key", "l.seq", "l.count", "l.format", "l.payload as bytes"])
@@ -227,7 +227,7 @@ const logOfRange = compile(({ db }, { key, after, upto }: Params<LogRange>) =>
     .orderBy("l.seq"),
 );
 
-const logsOfRanges = compile(({ db, dialect }, { ranges }: Params<{ readonly ranges: readonly LogRange[] }>) =>
+const selectLogs = compile(({ db, dialect }, { ranges }: Params<{ readonly ranges: readonly LogRange[] }>) =>
   db
     .selectFrom(dialect.ranges(ranges).as("r"))
     .innerJoin("trivium_log as l", (join) =>

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../../protocol/codec/outline/dynamic.js";
 import { addViolation, mustBe, underIndex, underMember, type Violations } from "../../../protocol/violations.js";
 import { deriveMessageId } from "./message-id.js";
-import { dataFlag, type RoleWord, roleOfWord, roleWords, stateOfWord } from "./words.js";
+import { dataFlag, type RoleWord, roleWords, toRole, toState } from "./words.js";
 
 // Kind-JSON → the JSON of the model, which is then read and validated like any other. Nothing here throws. Values of a
 // wrong type stay in place for the reader to report; only what the model's JSON has no place for is validated here.
@@ -54,10 +54,10 @@ export function upgradeMessage(json: JsonValue, context: UpgradeContext, sender:
 function upgradeRole(role: JsonValue | undefined, context: UpgradeContext, sender: RoleWord): JsonValue {
   const given = context.lenient && typeof role === "string" ? role.toLowerCase().replace(/^role_/, "") : role;
   const word = roleWords.find((word) => word === (given ?? sender));
-  if (word !== undefined) return roleOfWord(word);
+  if (word !== undefined) return toRole(word);
   const rule = `must be one of ${roleWords.join(", ")}`;
   noteViolation(context, "role", typeof role === "string" ? rule : mustBe("a string", role));
-  return roleOfWord(sender);
+  return toRole(sender);
 }
 
 export function upgradeTask(json: JsonValue, context: UpgradeContext): JsonValue {
@@ -82,7 +82,7 @@ function upgradeStatus(json: JsonValue, context: UpgradeContext): JsonValue {
   if (!isJsonObject(json)) return json;
   const { state, message } = json;
   // The reader knows the names and numbers of states, and leaves out a time that it cannot read.
-  const result = copyMembers(json, ["timestamp"], { state: stateOfWord(state) ?? state ?? null });
+  const result = copyMembers(json, ["timestamp"], { state: toState(state) ?? state ?? null });
   if ((message ?? null) !== null) result["message"] = upgradeMessage(message ?? null, context, "agent");
   return result;
 }
