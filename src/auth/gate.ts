@@ -5,11 +5,11 @@ import type { OperationName } from "../protocol/operations.js";
 import type { AuthenticatedCaller, AuthOptions } from "./auth-options.js";
 import { copyFrozen } from "./freeze.js";
 import { assertSkillId, namedSkill } from "./named-skill.js";
-import { judge, listNeeds, type Needs, type Requirements } from "./requirements.js";
+import { decideAccess, listNeeds, type Needs, type Requirements } from "./requirements.js";
 import {
   type AuthCall,
   CredentialError,
-  checkFailed,
+  createCheckError,
   type Identity,
   NoIdentityError,
   quotedString,
@@ -59,7 +59,7 @@ export function openGate(options: AuthOptions, environment: SchemeEnvironment): 
     const refuse = (alternatives: readonly Needs[], missingScopes?: readonly string[]): A2AError =>
       refusal({ alternatives, schemes, failures: findings.failures, missingScopes });
     const check = (alternatives: readonly Needs[]): Needs => {
-      const verdict = judge(alternatives, findings.identities);
+      const verdict = decideAccess(alternatives, findings.identities);
       // A caller with a wrong credential is not let in as one without.
       if (verdict.is === "met" && (verdict.needs.length > 0 || findings.failures.length === 0)) return verdict.needs;
       if (verdict.is !== "narrow" && findings.checkError !== undefined) throw toFailure(findings.checkError);
@@ -99,7 +99,7 @@ export function openGate(options: AuthOptions, environment: SchemeEnvironment): 
 // A custom scheme may throw an `A2AError` for the caller.
 function toFailure(error: unknown): unknown {
   const isFinal = error instanceof NoIdentityError || (error instanceof A2AError && !(error instanceof CallError));
-  return isFinal || error instanceof MaskedError ? error : checkFailed(error);
+  return isFinal || error instanceof MaskedError ? error : createCheckError(error);
 }
 
 /** The identities and invalid credentials that the schemes found in a call. */
@@ -128,7 +128,7 @@ function enoughFor(credentialNeeds: readonly Needs[], checks: Checks, furtherNee
   });
   const isFurther = checks.map(([name]) => furtherNeeds.has(name));
   return (place, identities) =>
-    isFurther[place] === false && judge(checkedBefore[place] ?? [], identities).is === "met";
+    isFurther[place] === false && decideAccess(checkedBefore[place] ?? [], identities).is === "met";
 }
 
 function namesIn(alternatives: readonly (readonly Needs[])[]): ReadonlySet<string> {

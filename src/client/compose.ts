@@ -8,7 +8,7 @@ import { isGuess, knowsMessageIds, knowsTenants } from "../version/traits.js";
 import type { InterfaceName, UnusedInterface } from "./connection.js";
 import { InterfaceClient } from "./interface-client.js";
 import { InterfacePool, type InterfacePoolOptions } from "./interface-pool.js";
-import type { SecretPlace } from "./secret-places.js";
+import type { SecretPolicy } from "./secret-policy.js";
 import type { TransportFactory, TransportSetting } from "./transports.js";
 
 export interface Composition extends Pick<InterfacePoolOptions, "clock" | "probeTimeoutMs" | "onConnection"> {
@@ -21,7 +21,7 @@ export interface Composition extends Pick<InterfacePoolOptions, "clock" | "probe
   /** Where the card was read; `undefined` when the caller passed it as an object. */
   readonly cardUrl: string | undefined;
   /** Says which secrets an interface is called with. */
-  readonly secretPlace: (name: InterfaceName) => Promise<SecretPlace>;
+  readonly secretPlace: (name: InterfaceName) => Promise<SecretPolicy>;
   /** Messages may be resent to agents that deduplicate them. */
   readonly sendOnce: boolean;
   /** Aborts when the client is closed. */

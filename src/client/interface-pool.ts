@@ -1,14 +1,14 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { OtherVersionError } from "../binding/transport.js";
 import type { Clock } from "../protocol/async/clock.js";
-import { grownPause } from "../protocol/async/retry.js";
+import { backoffMs } from "../protocol/async/retry.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError, ConnectionError } from "../protocol/errors.js";
 import type { Operation } from "../protocol/operations.js";
-import { statesVersion } from "../version/traits.js";
+import { declaresVersion } from "../version/traits.js";
 import {
   type Connection,
-  connectionOver,
+  createConnection,
   type InterfaceName,
   NoInterfaceError,
   type UnusedInterface,
@@ -81,7 +81,7 @@ function planTries(
     if (proven || (index + 1 === order.length && !client.isGuess)) return { candidate, trial: undefined };
     if (isRead && !client.isGuess) return { candidate, trial: "call" };
     // A card that says what an interface speaks is trusted until a call to it gets no answer.
-    const isTrusted = !doubted && !client.isGuess && (repeatable || statesVersion(client.name.version));
+    const isTrusted = !doubted && !client.isGuess && (repeatable || declaresVersion(client.name.version));
     return { candidate, trial: isTrusted ? undefined : "probe" };
   });
 }
@@ -206,7 +206,7 @@ export class InterfacePool implements Attempt {
     candidate.proven = false;
     candidate.doubted = true;
     candidate.failures += 1;
-    candidate.restsUntil = this.#options.clock.now() + grownPause(candidate.failures, restPauses);
+    candidate.restsUntil = this.#options.clock.now() + backoffMs(candidate.failures, restPauses);
     candidate.reason = reason;
   }
 
@@ -220,7 +220,7 @@ export class InterfacePool implements Attempt {
     if (isSame(this.#connection, candidate.client.name)) return;
     const { interfaces } = this.#options;
     const before = interfaces.slice(0, interfaces.indexOf(candidate.client));
-    this.#connection = connectionOver(candidate.client.name, this.#listUnused(before));
+    this.#connection = createConnection(candidate.client.name, this.#listUnused(before));
     this.#options.onConnection?.(this.#connection);
   }
 

@@ -8,7 +8,7 @@ import type { Content } from "../protocol/parts.js";
 import type { Answer } from "./answer/answer.js";
 import type { AnswerStream } from "./answer/answer-stream.js";
 import { BaseClient, type Client, type ClientParts } from "./base-client.js";
-import { type Connection, connectionOver } from "./connection.js";
+import { type Connection, createConnection } from "./connection.js";
 import { openStream } from "./interface-client.js";
 import { defaultClientLimits, fixedClientLimits } from "./options.js";
 import { createRetries } from "./retrying.js";
@@ -86,7 +86,7 @@ function accessTo({ url, card, operations }: LocalAgent): ClientParts["access"] 
     },
     get connection(): Connection {
       const [newest] = card().supportedInterfaces;
-      return connectionOver({ binding: inProcessBinding, url, version: newest?.protocolVersion ?? "" }, []);
+      return createConnection({ binding: inProcessBinding, url, version: newest?.protocolVersion ?? "" }, []);
     },
     isRepeatable: () => false,
     replaceCard: noop,

@@ -16,7 +16,7 @@ import { guardStore, type StoreUser } from "./store-guard.js";
 import { TaskUse } from "./task-use.js";
 import { TurnRun } from "./turn/run.js";
 import { TurnSlots } from "./turn-slots.js";
-import { noteBegun, type TurnClients, type TurnStart, type TurnTarget } from "./turn-start.js";
+import { markStarted, type TurnClients, type TurnStart, type TurnTarget } from "./turn-start.js";
 import { shareWatch } from "./watch.js";
 
 /** What may change when an agent is replaced. */
@@ -156,7 +156,7 @@ export class HandlerState {
 }
 
 function startTurn(runtime: Runtime, start: TurnStart, target: TurnTarget): void {
-  noteBegun(start);
+  markStarted(start);
   const { configuration } = start.send;
   const early = configuration?.returnImmediately === true ? "next" : "later";
   const atOnce = "receiver" in target && (target.name !== undefined || hasInline(configuration));

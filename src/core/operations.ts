@@ -17,7 +17,7 @@ import {
   type PushCall,
 } from "./push-config.js";
 import { listTasks } from "./read/list-tasks.js";
-import { currentCopy, readTask } from "./read/read-task.js";
+import { copyIfCurrent, readTask } from "./read/read-task.js";
 import { subscribeToTask } from "./read/subscribe.js";
 import type { Runtime } from "./runtime.js";
 import { createPartCheck, type SendCall, type SendPolicy } from "./send/send.js";
@@ -66,7 +66,7 @@ export function createOperations(runtime: Runtime, options: OperationOptions): O
     getTask: async (request, context) => {
       const { id, historyLength } = request;
       const ref = { scope: toScope(context, request), id };
-      const current = currentCopy(runtime, ref, { historyLength });
+      const current = copyIfCurrent(runtime, ref, { historyLength });
       return (
         current ??
         (await reads(

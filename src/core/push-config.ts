@@ -14,7 +14,7 @@ import { withoutSecrets } from "../protocol/push-secrets.js";
 import { isTerminal } from "../protocol/states.js";
 import type { Head, PushRegistration, PushService } from "./ports.js";
 import type { Runtime } from "./runtime.js";
-import type { Register, SendCall } from "./send/send.js";
+import type { RegisterPush, SendCall } from "./send/send.js";
 import { isAnswer, storeRetries } from "./store-failure.js";
 
 // The four operations on push configurations, and the inline configuration of a send (spec 3.1.7 to 3.1.10, 4.3). The token
@@ -95,7 +95,7 @@ export async function deletePushConfig(
 }
 
 /** Checks the configuration of a send and returns how to register it once the task has a key. */
-export async function inlinePush(push: PushService, call: SendCall, entry: string): Promise<Register> {
+export async function inlinePush(push: PushService, call: SendCall, entry: string): Promise<RegisterPush> {
   const { runtime, request, context, scope } = call;
   const inline = request.configuration?.taskPushNotificationConfig;
   if (inline === undefined) return Object.assign(() => {}, { completion: () => undefined });
@@ -104,7 +104,7 @@ export async function inlinePush(push: PushService, call: SendCall, entry: strin
   const taskId = request.message?.taskId ?? "";
   if (taskId !== "") await checkRoom({ runtime, push }, await readHead({ runtime, scope }, taskId), config.id);
   let completion: Promise<void> | undefined;
-  const store = async ({ key, id, seq, again }: Parameters<Register>[0]): Promise<void> => {
+  const store = async ({ key, id, seq, again }: Parameters<RegisterPush>[0]): Promise<void> => {
     const registration = createRegistration(runtime, { key, id, scope, seq }, { config, registrant: context });
     try {
       await retry(async () => {
@@ -117,7 +117,7 @@ export async function inlinePush(push: PushService, call: SendCall, entry: strin
       if (!isAnswer(error)) throw error;
     }
   };
-  const register = (task: Parameters<Register>[0]): void => {
+  const register = (task: Parameters<RegisterPush>[0]): void => {
     completion = store(task);
     // Its caller may be gone.
     completion.catch(noop);

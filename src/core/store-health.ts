@@ -2,8 +2,8 @@ import { monotonic } from "../protocol/async/clock.js";
 import { noop } from "../protocol/async/noop.js";
 import type { Logger } from "../protocol/logger.js";
 import type { CoreLimits } from "./limits.js";
-import type { CallKind, Clock } from "./ports.js";
-import { inStoreTime, isAnswer, NoAnswer, StoreUnavailable, Unanswered } from "./store-failure.js";
+import type { Clock, MethodKind } from "./ports.js";
+import { isAnswer, NoAnswer, StoreUnavailable, Unanswered, waitForStore } from "./store-failure.js";
 
 // A failed call alone may be about one task or one connection. It causes a probe, a small write. If that fails too, or
 // takes longer than `storeWaitMs`, the store is away. Probes then continue until one succeeds. A call that fails for want
@@ -141,7 +141,7 @@ export class StoreHealth {
   }
 
   /** Watches a call of the store, which it returns. */
-  observe<T>(call: Promise<T>, kind: CallKind): Promise<T> {
+  observe<T>(call: Promise<T>, kind: MethodKind): Promise<T> {
     if (this.#state === "ready" || kind === "read") {
       call.catch(this.noteFailure);
       return call;
@@ -211,7 +211,7 @@ export class StoreHealth {
   async #confirm(): Promise<boolean> {
     if (this.away) return false;
     try {
-      if (this.#probes !== undefined) await inStoreTime(this.#options, this.#probes.write());
+      if (this.#probes !== undefined) await waitForStore(this.#options, this.#probes.write());
       return true;
     } catch (error) {
       this.noteFailure(error);
@@ -242,8 +242,8 @@ export class StoreHealth {
     const state = this.#state;
     const isFull = state === "full";
     try {
-      if (state === "ready") await inStoreTime(this.#options, probes.writeTask());
-      else await inStoreTime(this.#options, isFull ? probes.writeLarge() : probes.write());
+      if (state === "ready") await waitForStore(this.#options, probes.writeTask());
+      else await waitForStore(this.#options, isFull ? probes.writeLarge() : probes.write());
       // It may have become full meanwhile.
       if (isFull || this.#state !== "full") this.#markReady();
     } catch (error) {

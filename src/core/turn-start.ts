@@ -46,12 +46,12 @@ export interface TurnStart {
 }
 
 /** Notes that the agent starts or that the message may reach its task. From now on the send must not be repeated. */
-export function noteBegun({ progress }: TurnStart): void {
+export function markStarted({ progress }: TurnStart): void {
   if (progress !== undefined) progress.begun = true;
 }
 
 /** Whether a call's deadline aborted its signal, and not the caller who left. */
-export function isPassed({ aborted, reason }: AbortSignal): boolean {
+export function isDeadlinePassed({ aborted, reason }: AbortSignal): boolean {
   return aborted && reason instanceof A2AError && reason.code === "deadlineExceeded";
 }
 

@@ -9,16 +9,16 @@ import {
   TaskState,
 } from "../protocol/model.js";
 import type { Operations, StreamItem } from "../protocol/operations.js";
-import { isStop } from "../protocol/states.js";
+import { endsBlockingSend } from "../protocol/states.js";
 import { NameTaken } from "../protocol/task-names.js";
-import { callerLeft, type PassedOperations } from "./handler.js";
+import { callerLeft, type ForwardedOperations } from "./handler.js";
 import type { RememberedNames } from "./remembered-names.js";
 
 // A send whose caller names its task, for an upstream agent that may or may not support names. The caller's version
 // resolves existing names; here a new task gets one.
 
 export interface NamedSendsOptions {
-  readonly upstream: PassedOperations;
+  readonly upstream: ForwardedOperations;
   readonly names: RememberedNames;
   /** Whether the upstream agent lets callers name tasks, so that names can be passed on. */
   readonly takesNames: () => boolean;
@@ -85,7 +85,7 @@ async function startNaming(
 }
 
 async function sendNamed(
-  upstream: PassedOperations,
+  upstream: ForwardedOperations,
   naming: Naming,
   context: ServerContext,
 ): Promise<SendMessageResponse> {
@@ -110,7 +110,7 @@ async function* streamNamed(
 // message is streamed, which also follows the task: some agents write each chunk to their task once per reader, so a
 // subscription beside the send would repeat text.
 async function sendNew(
-  upstream: PassedOperations,
+  upstream: ForwardedOperations,
   { request, learn }: Naming,
   context: ServerContext,
 ): Promise<SendMessageResponse> {
@@ -129,7 +129,7 @@ async function sendNew(
     const { payload } = response;
     if (payload.case === "message") return { $typeName: "lf.a2a.v1.SendMessageResponse", payload };
     if (payload.case === "artifactUpdate") continue;
-    if (isStop(payload.value?.status?.state ?? TaskState.UNSPECIFIED)) break;
+    if (endsBlockingSend(payload.value?.status?.state ?? TaskState.UNSPECIFIED)) break;
   }
   if (context.signal.aborted) throw callerLeft();
   if (taskId === undefined) throw new A2AError("invalidAgentResponse", "the agent answered a send without a task's id");

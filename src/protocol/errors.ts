@@ -411,7 +411,7 @@ export class ConnectionError extends CallError {
 /**
  * Returns a message that begins with the specification's words for its error, if it has some, followed by the detail.
  */
-export function messageInWords(code: ErrorCode, detail: string): string {
+export function formatErrorMessage(code: ErrorCode, detail: string): string {
   const { words }: ErrorRow = errorTable[code];
   if (words === undefined || detail.startsWith(words)) return detail;
   if (detail.slice(0, words.length).toLowerCase() === words.toLowerCase()) return words + detail.slice(words.length);
@@ -420,7 +420,7 @@ export function messageInWords(code: ErrorCode, detail: string): string {
 
 /** Returns an error in the form that a server sends, over every binding and in every version. */
 export function errorForPeer(error: A2AError): A2AError {
-  const message = messageInWords(error.code, error.message);
+  const message = formatErrorMessage(error.code, error.message);
   return message === error.message ? error : changeError(error, { message });
 }
 

@@ -5,12 +5,12 @@ import type { Logger } from "../protocol/logger.js";
 import type { WebhookTelemetry } from "../protocol/telemetry/follow.js";
 import type { PushAdapter, Version } from "../version/codec.js";
 import { type Adoption, startAdoption } from "./adoption.js";
-import { createWebhookCaller } from "./call.js";
-import { CallScheduler } from "./call-scheduler.js";
+import { AttemptScheduler } from "./attempt-scheduler.js";
 import { checkConfig } from "./check.js";
 import { defaultPushLimits, type PushLimits } from "./limits.js";
 import { createPolicy, type PushAllow } from "./policy.js";
 import { createWebhookDeliveries, type WebhookDeliveries } from "./webhook-delivery.js";
+import { createWebhookPoster } from "./webhook-request.js";
 import type { DeliveryDeps } from "./webhook-sender.js";
 
 export interface PushDeliveryOptions {
@@ -122,8 +122,8 @@ function deliveryDeps(options: PushDeliveryOptions, limits: PushLimits, fetch: N
     limits,
     telemetry,
     everyEvent: events === "all",
-    scheduler: new CallScheduler({ clock, logger, limits, random }),
-    call: createWebhookCaller({ fetch, clock, timeoutMs: limits.pushTimeoutMs }),
+    scheduler: new AttemptScheduler({ clock, logger, limits, random }),
+    post: createWebhookPoster({ fetch, clock, timeoutMs: limits.pushTimeoutMs }),
     findAdapter: (registration) => findAdapter(versions, registration),
   };
 }

@@ -124,7 +124,7 @@ class WebhookDelivery {
   /** Aborts everything. */
   readonly #stop = new AbortController();
   /** Aborts waiting; calls continue. */
-  readonly #hurry = new AbortController();
+  readonly #flushNow = new AbortController();
   /** The due events up to the position. */
   #due: readonly DueEvent[] = [];
   /** Grows from one after a wait, since the rest of a page is dropped at the next wait. */
@@ -143,14 +143,14 @@ class WebhookDelivery {
     this.#ask = createAskStore({
       clock: deps.clock,
       stop: this.#stop.signal,
-      hurry: this.#hurry.signal,
+      flushNow: this.#flushNow.signal,
       onError: (error) => deps.logger.warn(this.#logFields({ err: error }), "push deliveries wait for the store"),
     });
     this.#events = new DueEvents(deps.tasks, registration, this.#ask);
     this.#sender = new WebhookSender(deps, registration, {
       ask: this.#ask,
       stop: this.#stop.signal,
-      hurry: this.#hurry.signal,
+      flushNow: this.#flushNow.signal,
       onGone: () => {
         this.finished = true;
       },
@@ -176,7 +176,7 @@ class WebhookDelivery {
 
   /** Sends what the log has, waits for nothing more, and ends. */
   drain(): void {
-    this.#hurry.abort(new DeliveryStopped());
+    this.#flushNow.abort(new DeliveryStopped());
     this.wake();
   }
 
@@ -205,7 +205,7 @@ class WebhookDelivery {
     // An idle task costs no memory.
     if (!this.#dirty) this.#events.forget();
     while (!this.#dirty) {
-      this.#hurry.signal.throwIfAborted();
+      this.#flushNow.signal.throwIfAborted();
       await new Promise<void>((resolve) => {
         this.#wakeUp = resolve;
       });

@@ -67,7 +67,7 @@ export class SharedCounters implements Counters {
   }
 
   async take(claims: readonly Claim[]): Promise<ClaimOutcome> {
-    for (let tries = 0; tries < triesMax && !this.#isAway(claims); tries++) {
+    for (let tries = 0; tries < triesMax && !this.#isStoreUnavailable(claims); tries++) {
       const shortClaims = claims.filter((claim) => this.#findBlock(claim).left < readNeed(claim));
       if (shortClaims.length === 0) return this.#takeFromBlocks(claims);
       const emptyClaim = shortClaims.find((claim) => this.#findBlock(claim).storeLeft === 0);
@@ -94,7 +94,7 @@ export class SharedCounters implements Counters {
   }
 
   async charge(claims: readonly Claim[]): Promise<readonly LimitBalance[]> {
-    if (this.#isAway(claims)) return this.#options.local.charge(claims);
+    if (this.#isStoreUnavailable(claims)) return this.#options.local.charge(claims);
     this.#countAlong(claims, 1);
     for (const claim of claims) this.#findBlock(claim).left -= claim.amount;
     await this.#settle(claims);
@@ -135,7 +135,7 @@ export class SharedCounters implements Counters {
   }
 
   /** Whether the store does not answer. It is asked again in the background: calls do not wait for it. */
-  #isAway(claims: readonly Claim[]): boolean {
+  #isStoreUnavailable(claims: readonly Claim[]): boolean {
     if (this.#retryAt === undefined) return false;
     if (this.#now() >= this.#retryAt) {
       this.#retryAt = this.#now() + retryMs;

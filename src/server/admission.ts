@@ -6,13 +6,13 @@ import { ownerKey } from "../protocol/fair-share.js";
 import type { Logger } from "../protocol/logger.js";
 import { type ByteLedger, createByteLedger, type LedgerEntry, type MemoryLoad } from "./byte-ledger.js";
 import type { AdmissionLimits } from "./limits.js";
-import { UnsentRoom } from "./unsent-room.js";
+import { UnsentBudget } from "./unsent-budget.js";
 import { createWorkQueue, type WorkQueue } from "./work-queue.js";
 
 /** What all calls of a process share: bytes in memory, open streams, the processor for large work. */
 export interface ProcessAdmission {
   readonly requests: ByteLedger;
-  readonly unsent: UnsentRoom;
+  readonly unsent: UnsentBudget;
   readonly work: WorkQueue;
   readonly streams: StreamPlaces;
   /** The calls that are active. */
@@ -29,7 +29,7 @@ export function createProcessAdmission(limits: AdmissionLimits, clock: Clock, lo
   let isClosed = false;
   return {
     requests,
-    unsent: new UnsentRoom(requests),
+    unsent: new UnsentBudget(requests),
     work: createWorkQueue({ clock, isShared: (waiting) => activeCalls.count > waiting }),
     streams: createStreamPlaces(limits.streamsPerProcess),
     activeCalls,
@@ -99,7 +99,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
   const activeCalls = createIdleCounter();
   // The length separates the realm from the owner. Principals of one realm are one owner at all agents.
   const realmKey = `${realm.length} ${realm}`;
-  const place: AgentAdmission = {
+  const admission: AgentAdmission = {
     process,
     streams,
     activeCalls,
@@ -125,7 +125,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
     enter(call) {
       if (call.isInside !== true && (closed || process.isClosed)) throw shuttingDown();
       process.unsent.check(call);
-      return new CallAdmission(place, call);
+      return new CallAdmission(admission, call);
     },
     publicError(error, request) {
       if (error instanceof A2AError && !(error instanceof CallError)) return errorForPeer(error);
@@ -155,7 +155,7 @@ interface AgentAdmission {
 
 /** An admitted call, until it leaves. There is one for each open stream, so it has no closures and keeps no request. */
 class CallAdmission implements AdmittedCall {
-  readonly #place: AgentAdmission;
+  readonly #admission: AgentAdmission;
   readonly #streams: boolean;
   readonly #entry: LedgerEntry;
   /** Kept until the caller's key is computed, which most calls never need. */
@@ -163,18 +163,18 @@ class CallAdmission implements AdmittedCall {
   #caller = "";
   #hasLeft = false;
 
-  constructor(place: AgentAdmission, call: EnteringCall) {
-    this.#place = place;
+  constructor(admission: AgentAdmission, call: EnteringCall) {
+    this.#admission = admission;
     this.#streams = call.streams;
     this.#call = call;
-    if (call.streams) place.streams.open(this.caller);
-    this.#entry = place.process.requests.open(this);
-    place.activeCalls.begin();
-    place.process.activeCalls.begin();
+    if (call.streams) admission.streams.open(this.caller);
+    this.#entry = admission.process.requests.open(this);
+    admission.activeCalls.begin();
+    admission.process.activeCalls.begin();
   }
 
   get caller(): string {
-    if (this.#call !== undefined) this.#caller = this.#place.identifyCaller(this.#call);
+    if (this.#call !== undefined) this.#caller = this.#admission.identifyCaller(this.#call);
     this.#call = undefined;
     return this.#caller;
   }
@@ -192,16 +192,16 @@ class CallAdmission implements AdmittedCall {
   }
 
   work<T>(steps: Iterator<unknown, T>): Promise<T> {
-    return this.#place.process.work.run(this.caller, steps);
+    return this.#admission.process.work.run(this.caller, steps);
   }
 
   leave(): void {
     if (this.#hasLeft) return;
     this.#hasLeft = true;
     this.release();
-    if (this.#streams) this.#place.streams.leave(this.caller);
-    this.#place.activeCalls.end();
-    this.#place.process.activeCalls.end();
+    if (this.#streams) this.#admission.streams.leave(this.caller);
+    this.#admission.activeCalls.end();
+    this.#admission.process.activeCalls.end();
   }
 }
 

@@ -5,7 +5,7 @@ import { authProblems, requirementProblems, type ServerFacts } from "../auth/pro
 import { listNeeds } from "../auth/requirements.js";
 import type { NodeFetch } from "../binding/fetch/node-fetch.js";
 import type { CallHead, Service } from "../binding/service.js";
-import { trustedPeers } from "../card/proxy.js";
+import { createPeerCheck } from "../card/proxy.js";
 import { type CardSecurity, schemesFromJson } from "../card/security.js";
 import type { Clock } from "../protocol/async/clock.js";
 import type { CallOrigin, PeerCertificate, Principal } from "../protocol/context.js";
@@ -13,7 +13,7 @@ import { A2AError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
 import { defaultFailedAttempts, FailedAttempts } from "../rates/failed-attempts.js";
 import type { Authenticate, Authentication, AuthenticationOptions, Caller } from "./authentication.js";
-import { createNetworkReader } from "./counted-network.js";
+import { createNetworkReader } from "./network-reader.js";
 import type { HostOptions } from "./options.js";
 
 // What holds callers to the options `auth`, `authenticate` and `securityDeclaration`, and says in the card what is required. Apart
@@ -128,7 +128,7 @@ type ReadCertificate = (head: CallHead) => PeerCertificate | undefined;
 
 function createCertificateReader({ trustProxy = false }: AuthenticationOptions): ReadCertificate {
   // With `true` every caller would count as a proxy, and could write itself a certificate.
-  const trusts = typeof trustProxy === "boolean" ? () => false : trustedPeers(trustProxy);
+  const trusts = typeof trustProxy === "boolean" ? () => false : createPeerCheck(trustProxy);
   return ({ header, peer, certificate }) => {
     // The certificate of a proxy's own connection is that of the proxy, not of its caller.
     return trusts(peer?.() ?? "") ? forwardedCertificate(header(forwardedCertificateHeader)) : certificate?.();

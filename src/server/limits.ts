@@ -173,12 +173,12 @@ function defaultsBeside(given: Partial<Limits>): Limits {
  * Fills in the defaults. Where callers cannot be distinguished, all are one owner and only the process limits apply.
  * Throws a `TypeError` for limits that contradict each other.
  */
-export function resolveLimits(options: Partial<Limits> = {}, tellsApart = true): Limits & FixedLimits {
+export function resolveLimits(options: Partial<Limits> = {}, identifiesCallers = true): Limits & FixedLimits {
   const givenLimits = omitUndefined(options);
   const problems = limitProblems(givenLimits);
   if (problems.length > 0) throw new TypeError(problems.join("\n"));
   const limits = { ...defaultsBeside(givenLimits), ...fixedLimits };
-  if (tellsApart) return limits;
+  if (identifiesCallers) return limits;
   const {
     turnsPerOwner = limits.turnsPerProcess,
     streamsPerPrincipal = limits.streamsPerProcess,

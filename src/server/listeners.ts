@@ -1,6 +1,6 @@
 import type { TlsOptions } from "node:tls";
 import type { RequestListener } from "../binding/listen/connection.js";
-import { type LaterEngine, laterEngine } from "../binding/listen/later-engine.js";
+import { createLazyEngine, type LazyEngine } from "../binding/listen/lazy-engine.js";
 import { createListener, type Listener } from "../binding/listen/listener.js";
 import type { OpenUnsent } from "../binding/listen/unsent.js";
 import type { AddressedService } from "../binding/service.js";
@@ -78,13 +78,13 @@ async function engineLater(
   engine: ConnectionEngine,
   http: RequestListener | undefined,
   logger: Logger,
-): Promise<LaterEngine> {
+): Promise<LazyEngine> {
   const faults: unknown[] = [];
   const onError = (error: unknown): void => {
     if (isBundled) faults.push(error);
     else logger.error({ err: error }, "the code of gRPC could not be loaded");
   };
-  const later = laterEngine(() => engine.connect(http), onError);
+  const later = createLazyEngine(() => engine.connect(http), onError);
   if (isBundled) await later.load();
   if (faults.length > 0) throw faults[0];
   return later;

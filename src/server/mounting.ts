@@ -6,7 +6,7 @@ import { basePathRule } from "../card/urls.js";
 import { bindings } from "../protocol/bindings.js";
 import { assertOptions, type Rule } from "../protocol/check/rules.js";
 import { isAuthenticated } from "./authentication.js";
-import type { ComposedAgent } from "./host.js";
+import type { ComposedAgent } from "./composition.js";
 import { createHostGuard, guardEndpoint } from "./host-guard.js";
 import type { KoaMiddleware } from "./koa/koa-middleware.js";
 import { fetchRule, mountRule } from "./mount-rules.js";

@@ -4,18 +4,18 @@ import type { TlsOptions } from "node:tls";
 import { nodeListener } from "../binding/http/node-listener.js";
 import { NodeRequest, splitTarget } from "../binding/http/node-request.js";
 import type { RequestListener } from "../binding/listen/connection.js";
-import { askForBody } from "../binding/listen/continue.js";
+import { sendContinue } from "../binding/listen/continue.js";
 import type { OpenUnsent } from "../binding/listen/unsent.js";
 import type { CallHead } from "../binding/service.js";
-import { trustedPeers } from "../card/proxy.js";
+import { createPeerCheck } from "../card/proxy.js";
 import { noop } from "../protocol/async/noop.js";
 import { pause, within } from "../protocol/async/pause.js";
 import { systemClock } from "../protocol/async/system-clock.js";
 import type { Binding } from "../protocol/bindings.js";
 import type { Logger } from "../protocol/logger.js";
 import type { AgentRegistry } from "./agent-registry.js";
+import type { ComposedAgent } from "./composition.js";
 import type { Directory } from "./directory.js";
-import type { ComposedAgent } from "./host.js";
 import type { HostGuard } from "./host-guard.js";
 import { createFallback } from "./koa/fallback.js";
 import type { Limits } from "./limits.js";
@@ -199,7 +199,7 @@ function createHttp(
   handlers: PortHandlers,
   readiness: Readiness,
 ): RequestListener {
-  const trusts = trustedPeers(trustProxy);
+  const trusts = createPeerCheck(trustProxy);
   const { directory, limits, logger } = handlers;
   const times = { ...limits, clock };
   const onError = (error: unknown): void => logger.error({ err: error }, "a request could not be answered");
@@ -217,7 +217,7 @@ function createHttp(
   });
   return (request, response) =>
     protocol(request, response, () => {
-      askForBody(request);
+      sendContinue(request);
       fallback(request as IncomingMessage, response as ServerResponse);
     });
 }

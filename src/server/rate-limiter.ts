@@ -14,7 +14,7 @@ import type { RateOptions } from "../rates/options.js";
 import { type ChargingTurn, RatedCalls } from "../rates/rated-calls.js";
 import { SharedCounters } from "../rates/shared-counters.js";
 import { isAuthenticated } from "./authentication.js";
-import { createNetworkReader } from "./counted-network.js";
+import { createNetworkReader } from "./network-reader.js";
 import type { AgentOptions, HostOptions } from "./options.js";
 
 export type RateLimiterOptions = HostOptions & Pick<AgentOptions, "agentId" | "tenants">;

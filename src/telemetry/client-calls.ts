@@ -9,7 +9,7 @@ import type { OpenTelemetry } from "./api.js";
 import { type CallInterface, callAttributes, formatMethod, isInProcess, outcomeAttributes } from "./calls.js";
 import { type Meters, openMeters, scope } from "./meters.js";
 import type { ExceptionDetail } from "./options.js";
-import { quietly } from "./trace-context.js";
+import { suppressTracing } from "./trace-context.js";
 
 /** The interface over which a client reaches its agent. */
 interface ReachedInterface extends CallInterface {
@@ -28,7 +28,7 @@ export interface ClientTelemetry {
   /** Records that the current call has opened a stream. The second time, the stream was resumed. */
   noteStream(): void;
   /** Runs work without instrumentation: requests of a call have its span and its headers already. */
-  quietly<T>(work: () => T): T;
+  suppressTracing<T>(work: () => T): T;
 }
 
 /** Follows the calls of clients with a span and a duration each. */
@@ -68,7 +68,7 @@ export function followClientCalls(api: OpenTelemetry, exceptions: ExceptionDetai
     interceptor,
     note: (event) => calls.getStore()?.note(event),
     noteStream: () => calls.getStore()?.noteStream(),
-    quietly: (work) => quietly(api, context.active(), work),
+    suppressTracing: (work) => suppressTracing(api, context.active(), work),
   };
 }
 

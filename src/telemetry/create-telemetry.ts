@@ -4,10 +4,10 @@ import { within } from "../protocol/async/pause.js";
 import { systemClock } from "../protocol/async/system-clock.js";
 import type { Logger } from "../protocol/logger.js";
 import type { OpenTelemetry } from "./api.js";
-import { both, type Meters, openMeters, stopAll } from "./meters.js";
+import { combineMeters, type Meters, openMeters, stopAll } from "./meters.js";
 import type { TelemetryOptions } from "./options.js";
 import { followServerCalls } from "./server-calls.js";
-import type { FollowedAgent, HostFigures, TaskSource, Telemetry } from "./telemetry.js";
+import type { FollowedAgent, ServerStats, TaskSource, Telemetry } from "./telemetry.js";
 import { followTurns } from "./turns.js";
 import { followWebhooks } from "./webhooks.js";
 
@@ -18,7 +18,7 @@ export async function createTelemetry(
 ): Promise<Telemetry> {
   const metricsServer = metrics && (await (await import("./prometheus.js")).serveMetrics(api, metrics));
   const sdkMeters = openMeters(api.metrics.getMeterProvider());
-  const meters = metricsServer === undefined ? sdkMeters : both(sdkMeters, openMeters(metricsServer.provider));
+  const meters = metricsServer === undefined ? sdkMeters : combineMeters(sdkMeters, openMeters(metricsServer.provider));
 
   const outsideTrace = <T>(work: () => T): T => api.context.with(api.ROOT_CONTEXT, work);
   return {
@@ -32,7 +32,7 @@ export async function createTelemetry(
       meters.recordLater("flush", durationMs / 1_000, attributes, api.ROOT_CONTEXT);
       meters.recordLater("flushWrites", writes, attributes, api.ROOT_CONTEXT);
     },
-    watch: (agent, read) => watchFigures(meters, agent, read),
+    watch: (agent, read) => watchStats(meters, agent, read),
     logger: (logger) => tracedLogger(api, logger),
     clock: (clock) => ({
       now: clock.now.bind(clock),
@@ -74,7 +74,7 @@ function describeSource({ store, agentId }: TaskSource, database: string | undef
   return `${database ?? number} ${agentId}`;
 }
 
-function watchFigures(meters: Meters, { name }: FollowedAgent, read: () => HostFigures): () => void {
+function watchStats(meters: Meters, { name }: FollowedAgent, read: () => ServerStats): () => void {
   const agent = { "gen_ai.agent.name": name };
   const one = (value: number | undefined, more: Attributes = {}) =>
     value === undefined ? [] : [{ value, attributes: { ...more, ...agent } }];

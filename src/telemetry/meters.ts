@@ -157,7 +157,7 @@ export function stopAll(stops: readonly (() => void)[]): () => void {
 }
 
 /** Measures with both: the SDK and the metrics endpoint. */
-export function both(one: Meters, other: Meters): Meters {
+export function combineMeters(one: Meters, other: Meters): Meters {
   return {
     record(...args) {
       one.record(...args);

@@ -5,7 +5,7 @@ import {
   introspectionRequest,
   processIntrospectionResponse,
 } from "oauth4webapi";
-import { mayCarry } from "../../protocol/authorization/may-carry.js";
+import { maySendSecret } from "../../protocol/authorization/may-send-secret.js";
 import {
   amount,
   assertOptions,
@@ -30,7 +30,7 @@ import { identityFrom, type TokenCheck } from "./jwt.js";
 import {
   type AuthScheme,
   CredentialError,
-  checkFailed,
+  createCheckError,
   type SchemeDeclaration,
   type SchemeEnvironment,
 } from "./scheme.js";
@@ -182,7 +182,7 @@ function createEndpoint(name: string, { tokenUrl, refreshUrl = "", scopes }: Tok
 }
 
 function checkUrl(name: string, url: string): void {
-  if (!mayCarry(url, false)) throw new TypeError(`oauth2: ${name} must be an https URL`);
+  if (!maySendSecret(url, false)) throw new TypeError(`oauth2: ${name} must be an https URL`);
 }
 
 function introspectionCheck(options: IntrospectionOptions, { fetch, clock }: SchemeEnvironment): TokenCheck {
@@ -196,7 +196,7 @@ function introspectionCheck(options: IntrospectionOptions, { fetch, clock }: Sch
       const answer = await introspectionRequest(server, client, ClientSecretBasic(clientSecret), token, request);
       return await processIntrospectionResponse(server, client, answer);
     } catch (cause) {
-      throw checkFailed(
+      throw createCheckError(
         new Error(`${endpoint} does not answer about the token: ${readErrorMessage(cause)}`, { cause }),
       );
     }

@@ -30,9 +30,9 @@ export function fetchHandler(endpoint: HttpEndpoint, options: FetchHandlerOption
     const url = new URL(request.url);
     // `get` joins repeated headers with commas.
     if (request.headers.get("host")?.includes(",") === true) return responseFromReply(conflictingHosts);
-    const place = findCallPlace(url.pathname, more, options.basePath);
-    const refusal = place?.isGuessed ? refuseUnplaced?.(place.path) : undefined;
-    const reply = refusal ?? (place && (await endpoint(new FetchRequest(request, { url, place, options }))));
+    const mounted = findMountedPath(url.pathname, more, options.basePath);
+    const refusal = mounted?.isGuessed ? refuseUnplaced?.(mounted.path) : undefined;
+    const reply = refusal ?? (mounted && (await endpoint(new FetchRequest(request, { url, mounted, options }))));
     return responseFromReply(reply ?? explainMiss?.(url.pathname) ?? notFound);
   };
 }
@@ -42,17 +42,17 @@ interface CallPlace extends MountedPath {
   readonly isGuessed?: boolean;
 }
 
-function findCallPlace(path: string, more: readonly unknown[], basePath: string | undefined): CallPlace | undefined {
+function findMountedPath(path: string, more: readonly unknown[], basePath: string | undefined): CallPlace | undefined {
   const hono = honoCall(more);
-  const place = toMountedPath(path, hono?.original ?? path, basePath);
-  if (hono === undefined || hono.original !== undefined) return place;
+  const mounted = toMountedPath(path, hono?.original ?? path, basePath);
+  if (hono === undefined || hono.original !== undefined) return mounted;
   if (basePath === undefined) return { mountPath: "", path, isGuessed: true };
-  return place ?? { mountPath: trimSlashes(basePath), path };
+  return mounted ?? { mountPath: trimSlashes(basePath), path };
 }
 
 interface Arrival {
   readonly url: URL;
-  readonly place: MountedPath;
+  readonly mounted: MountedPath;
   readonly options: FetchHandlerOptions;
 }
 
@@ -66,10 +66,10 @@ class FetchRequest implements HttpRequest {
   readonly #host: string;
   readonly #options: FetchHandlerOptions;
 
-  constructor(request: Request, { url, place, options }: Arrival) {
+  constructor(request: Request, { url, mounted, options }: Arrival) {
     this.method = request.method;
-    this.path = place.path;
-    this.mountPath = place.mountPath;
+    this.path = mounted.path;
+    this.mountPath = mounted.mountPath;
     this.query = url.search.slice(1);
     this.secure = url.protocol === "https:";
     this.#request = request;

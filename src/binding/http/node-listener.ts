@@ -62,11 +62,11 @@ export function nodeListener(endpoint: HttpEndpoint, options: NodeListenerOption
       if (res.headersSent) res.destroy();
       else writeReply(req, res, internalErrorReply, times);
     };
-    const place = toMountedPath(path, original, basePath);
-    if (place === undefined) write(undefined);
+    const mounted = toMountedPath(path, original, basePath);
+    if (mounted === undefined) write(undefined);
     else {
       const native = request ?? req;
-      callEndpoint(endpoint, new NodeRequest(req, res, { ...place, query, times, native }))
+      callEndpoint(endpoint, new NodeRequest(req, res, { ...mounted, query, times, native }))
         .then(write)
         .catch(fail);
     }

@@ -1,6 +1,6 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { type Clock, callerClock } from "../../protocol/async/clock.js";
-import { leaveStream, over, type Step } from "../../protocol/async/steps.js";
+import { endStep, leaveStream, type Step } from "../../protocol/async/steps.js";
 import { systemClock } from "../../protocol/async/system-clock.js";
 import { sliceText } from "../../protocol/codec/text-slices.js";
 import type { StreamItem } from "../../protocol/operations.js";
@@ -99,14 +99,14 @@ export class AccountedBody implements AsyncIterableIterator<Uint8Array> {
   readonly #pieces: AsyncIterator<Uint8Array>;
   readonly #call: AccountedCall;
   readonly #account: Account;
-  readonly #isBookedAhead: boolean;
+  readonly #isAccountedAhead: boolean;
 
-  /** `isBookedAhead`: the pieces are booked already, until all of them are taken. */
-  constructor(pieces: AsyncIterable<Uint8Array>, call: AccountedCall, isBookedAhead = false) {
+  /** `isAccountedAhead`: the pieces are booked already, until all of them are taken. */
+  constructor(pieces: AsyncIterable<Uint8Array>, call: AccountedCall, isAccountedAhead = false) {
     this.#pieces = pieces[Symbol.asyncIterator]();
     this.#call = call;
     this.#account = new Account(call);
-    this.#isBookedAhead = isBookedAhead;
+    this.#isAccountedAhead = isAccountedAhead;
   }
 
   [Symbol.asyncIterator](): this {
@@ -119,7 +119,7 @@ export class AccountedBody implements AsyncIterableIterator<Uint8Array> {
       const piece = await this.#pieces.next();
       if (piece.done === true) this.#account.end();
       else {
-        if (!this.#isBookedAhead && piece.value.length > smallReplyBytes) {
+        if (!this.#isAccountedAhead && piece.value.length > smallReplyBytes) {
           this.#account.book(piece.value.length);
           this.#account.handOver();
         }
@@ -135,7 +135,7 @@ export class AccountedBody implements AsyncIterableIterator<Uint8Array> {
   async return(): Promise<IteratorResult<Uint8Array>> {
     this.#account.end();
     await this.#pieces.return?.();
-    return over;
+    return endStep;
   }
 }
 
@@ -320,7 +320,7 @@ export class EventStream implements AsyncIterableIterator<string> {
   next(): Promise<Piece> {
     this.#account.releaseTaken();
     if (this.#isReady) return Promise.resolve(this.#take());
-    if (this.#phase === "over") return Promise.resolve(over);
+    if (this.#phase === "over") return Promise.resolve(endStep);
     return new Promise((resolve) => {
       this.#taker = resolve;
       this.#read();
@@ -337,8 +337,8 @@ export class EventStream implements AsyncIterableIterator<string> {
       leaveStream(this.#items);
     }
     this.#endOpening()?.resolve();
-    this.#hand(over);
-    return Promise.resolve(over);
+    this.#hand(endStep);
+    return Promise.resolve(endStep);
   }
 
   #read(): void {
@@ -448,7 +448,7 @@ export class EventStream implements AsyncIterableIterator<string> {
   #handOver(): void {
     if (this.#taker === undefined) return;
     if (this.#isReady) this.#hand(this.#take());
-    else if (this.#phase === "over") this.#hand(over);
+    else if (this.#phase === "over") this.#hand(endStep);
   }
 
   readonly #onFailure = (error: unknown): void => {

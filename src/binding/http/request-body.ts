@@ -7,7 +7,7 @@ import { isTooShort, JsonValueCounter } from "../../protocol/codec/value-count.j
 import { A2AError } from "../../protocol/errors.js";
 import { concat } from "../concat.js";
 import type { CallTimes } from "../listen/connection.js";
-import { askForBody } from "../listen/continue.js";
+import { sendContinue } from "../listen/continue.js";
 import type { ServerCall } from "../server-call.js";
 import type { HttpRequest } from "./http.js";
 import { readContentEncoding } from "./media-type.js";
@@ -86,7 +86,7 @@ export async function readNodeBody(
   // A destroyed stream emits no more events, not even `end`.
   if (req.destroyed) throw bodyCutOff();
   if (isWaiting(req)) return checkBody(req.read() ?? empty, options);
-  askForBody(req);
+  sendContinue(req);
   const result = Promise.withResolvers<Uint8Array>();
   new BodyReader(req, options, result);
   return result.promise;

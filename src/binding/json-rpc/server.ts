@@ -18,7 +18,7 @@ import { accountReply, encodeReply, eventStreamHeaders, formatEvent } from "../h
 import { readJsonBody } from "../http/request-body.js";
 import { handlerFor, ServerCall } from "../server-call.js";
 import type { Service } from "../service.js";
-import { assertWhole, noId, type RpcRequest, readRpcRequest } from "./envelope.js";
+import { assertComplete, noId, type RpcRequest, readRpcRequest } from "./envelope.js";
 
 // JSON-RPC (spec 9): one path, with the method in the body.
 
@@ -91,7 +91,7 @@ async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
     }
     const adapter = await findAdapter(rpc, call, rpcRequest);
     errorContext.adapter = adapter ?? errorContext.adapter;
-    if (adapter?.takesPartialEnvelopes !== true) assertWhole(rpcRequest);
+    if (adapter?.takesPartialEnvelopes !== true) assertComplete(rpcRequest);
     const operation = adapter?.methods.get(rpcRequest.method);
     if (adapter === undefined || operation === undefined) {
       throw new A2AError("methodNotFound", `no method ${JSON.stringify(rpcRequest.method.slice(0, 64))}`);

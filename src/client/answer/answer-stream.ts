@@ -1,5 +1,5 @@
 import { noop } from "../../protocol/async/noop.js";
-import { createStepStream, leaveStream, over, type Step, type StepStream } from "../../protocol/async/steps.js";
+import { createStepStream, endStep, leaveStream, type Step, type StepStream } from "../../protocol/async/steps.js";
 import type { Message, Task } from "../../protocol/model.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import { Answer } from "./answer.js";
@@ -110,7 +110,7 @@ export class AnswerStream implements AsyncIterable<AnswerEvent> {
     if (result.done === true) {
       this.#isAsked = false;
       this.#end(this.#foldResult);
-      return over;
+      return endStep;
     }
     this.#fold.add(result.value.response);
     if (this.#fold.isFull) this.#end(this.#foldResult);
@@ -189,7 +189,7 @@ function readText(events: StepStream<AnswerEvent>, maxBytes: number, known: Task
       const delta = step.done === true ? deltas.end() : deltas.read(step.value.response);
       if (delta !== "") return { done: false, value: delta };
     }
-    return over;
+    return endStep;
   };
   return createStepStream(next, () => events.return());
 }

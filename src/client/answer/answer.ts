@@ -25,7 +25,7 @@ export interface AnswerArtifact {
 
 const code = "invalidAgentResponse";
 /** Between the texts of several artifacts. */
-export const blankLine = "\n\n";
+export const artifactSeparator = "\n\n";
 
 /** The answer of an agent: a task, or a message without one (spec 3.1.1). Each member is computed when it is read. */
 export class Answer {
@@ -148,7 +148,7 @@ function artifactText(artifacts: readonly Artifact[]): string {
   return artifacts
     .map(textOf)
     .filter((text) => text !== "")
-    .join(blankLine);
+    .join(artifactSeparator);
 }
 
 function plainArtifact({ artifactId: id, name, parts }: Artifact, index: number): AnswerArtifact {

@@ -10,7 +10,7 @@ import { taskItem } from "../stream/task-view.js";
  * The items of a subscription. Agents refuse one to a task that has ended, in many ways; then the only item is the task.
  * Loaded by the first subscription.
  */
-export function orPastTask(items: AsyncIterable<StreamItem>, read: () => Promise<Task>): AsyncIterable<StreamItem> {
+export function fallBackToTask(items: AsyncIterable<StreamItem>, read: () => Promise<Task>): AsyncIterable<StreamItem> {
   const source = items[Symbol.asyncIterator]();
   let isNew = true;
   const first = async (): Promise<IteratorResult<StreamItem, undefined>> => {

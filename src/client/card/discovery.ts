@@ -7,7 +7,7 @@ import type { AgentCard } from "../../protocol/model.js";
 import { parseVersion, versionParameter } from "../../protocol/service-parameters.js";
 import { isListed } from "../../version/traits.js";
 import { versionTable } from "../../version/versions.js";
-import { isAway } from "../failures.js";
+import { isUnavailable } from "../failures.js";
 import type { CardCache } from "./card-cache.js";
 import type { ReadCard } from "./read-card.js";
 
@@ -100,7 +100,7 @@ async function findCard(urls: readonly string[], options: DiscoveryOptions): Pro
       const result = await fetchCard(url, options, limit);
       if (result instanceof A2AError) {
         problems.push(result.message);
-        if (isAway(result)) away ??= result;
+        if (isUnavailable(result)) away ??= result;
       } else if (isServedAt(result, url, path)) return { card: result, url };
       else problems.push(describeMismatch(result, url, path));
     } catch (error) {

@@ -3,7 +3,7 @@ import { joinRepeats } from "../../protocol/artifact-chunks.js";
 import type { Clock } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
 import { pause } from "../../protocol/async/pause.js";
-import { leaveStream, over } from "../../protocol/async/steps.js";
+import { endStep, leaveStream } from "../../protocol/async/steps.js";
 import { dynamic } from "../../protocol/codec/outline/dynamic.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
@@ -16,7 +16,7 @@ import {
 } from "../../protocol/model.js";
 import { findOperation, type Operation, type StreamItem } from "../../protocol/operations.js";
 import { isTerminal } from "../../protocol/states.js";
-import { isCut } from "../failures.js";
+import { isCutOff } from "../failures.js";
 import type { Attempt, OpenStream } from "../interface-client.js";
 import { type Allowance, pollPause } from "../timing.js";
 import { type TaskView, taskItem, withId } from "./task-view.js";
@@ -250,7 +250,7 @@ export class Resumption {
   }
 }
 
-const silence: OpenStream = { first: over, rest: { next: async () => over } };
+const silence: OpenStream = { first: endStep, rest: { next: async () => endStep } };
 
 function joinItem(item: StreamItem): StreamItem {
   const { payload } = item.response;
@@ -272,7 +272,7 @@ export function namesTask({ message }: SendMessageRequest): boolean {
 
 /** An agent that refuses subscriptions in some way may still answer GetTask. */
 function unlessRefused(error: unknown): undefined {
-  const isRefusal = error instanceof A2AError && !isCut(error) && error.code !== "deadlineExceeded";
+  const isRefusal = error instanceof A2AError && !isCutOff(error) && error.code !== "deadlineExceeded";
   if (!isRefusal) throw error;
 }
 

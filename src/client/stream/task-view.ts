@@ -3,7 +3,7 @@ import { readEventId, withoutEventId } from "../../protocol/extensions.js";
 import { applyEvent, copyTask, emptyTask } from "../../protocol/fold.js";
 import { type StreamResponse, type Task, TaskState } from "../../protocol/model.js";
 import type { StreamItem } from "../../protocol/operations.js";
-import { isStop, isTerminal } from "../../protocol/states.js";
+import { endsBlockingSend, isTerminal } from "../../protocol/states.js";
 
 export interface TaskViewOptions {
   /** The reader follows the task to its end, not only until it asks for input. */
@@ -111,7 +111,8 @@ export class TaskView {
   /** The whole task if it differs from what was delivered, unless the agent's copy is behind. */
   async repair(task: Task): Promise<StreamItem | undefined> {
     this.isDoubtful = false;
-    if (!isStop(task.status?.state ?? TaskState.UNSPECIFIED) || !(await this.differsFrom(task))) return undefined;
+    if (!endsBlockingSend(task.status?.state ?? TaskState.UNSPECIFIED) || !(await this.differsFrom(task)))
+      return undefined;
     this.#keep(taskItem(task));
     return { ...taskItem(task), recovered: "resync" };
   }

@@ -1,6 +1,6 @@
 import { monotonic } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
-import { sideBySide } from "../../protocol/async/side-by-side.js";
+import { runConcurrently } from "../../protocol/async/run-concurrently.js";
 import type { Logger } from "../../protocol/logger.js";
 import { TaskState } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
@@ -10,10 +10,10 @@ import type { CoreLimits } from "../limits.js";
 import type { Clock, Head, StoredTask, TaskStore, WaitingCursor } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { isAnswer } from "../store-failure.js";
-import { type LiveTask, loseTask } from "../task/live-task.js";
+import { type LiveTask, trackLostTask } from "../task/live-task.js";
 import { freeAbandonedSends } from "./abandoned-sends.js";
-import { endNow, isGone, isOrphan } from "./claim-turn.js";
-import { takeOver, tasksAtOnce } from "./take-over.js";
+import { endWithoutTurn, isHolderGone, isOrphan } from "./claim-turn.js";
+import { sweepConcurrency, takeOver } from "./take-over.js";
 import { wakeDue } from "./wake.js";
 
 // Ownership: at most one process writes a task. Processes claim tasks, renew a lease, take over the tasks of dead ones,
@@ -205,8 +205,8 @@ async function sweepOrphans(runtime: Runtime, sweep: OrphanSweep): Promise<void>
   const { store, agentId } = runtime;
   for (let heads: readonly Head[] | undefined; heads === undefined || heads.length === orphanPage; ) {
     heads = await store.orphans(agentId, orphanPage, sweep.behind);
-    if (heads.length > 0 && !(await isGone(runtime))) return;
-    await sideBySide(untilStopped(sweep, heads), tasksAtOnce, async ({ key, scope, id }) => {
+    if (heads.length > 0 && !(await isHolderGone(runtime))) return;
+    await runConcurrently(untilStopped(sweep, heads), sweepConcurrency, async ({ key, scope, id }) => {
       sweep.behind = key;
       const storedTask = await store.read(scope, id);
       if (storedTask !== undefined) await takeOrphan(runtime, storedTask);
@@ -261,7 +261,7 @@ async function expireWaiting(runtime: Runtime): Promise<void> {
       if (alarm.closed) return;
       const storedTask = await store.read(scope, id);
       if (storedTask !== undefined && stillWaits(storedTask, statusTime))
-        await endNow(runtime, storedTask, { state: TaskState.FAILED, text });
+        await endWithoutTurn(runtime, storedTask, { state: TaskState.FAILED, text });
     }
     after = heads.at(-1);
     if (heads.length < waitingPage) return;
@@ -302,7 +302,7 @@ export async function checkHeld({
 function giveUpHeld(runtime: Pick<Runtime, "live" | "lostTasks" | "clock">): void {
   for (const task of [...runtime.live.values()]) {
     const reason = new TurnAborted("OwnershipLost");
-    loseTask(runtime, task, reason);
+    trackLostTask(runtime, task, reason);
     task.abandon(reason);
   }
 }

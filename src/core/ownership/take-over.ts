@@ -5,14 +5,21 @@ import type { InboxEntry, StoredTask } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { publicFailure } from "../store-failure.js";
 import { messageDraft } from "../task/record.js";
-import { hasSpoken, isReleased, readLastCause, readOrigin } from "../turn/origin.js";
+import { hasEmitted, isReleased, readLastCause, readOrigin } from "../turn/origin.js";
 import type { TurnStart } from "../turn-start.js";
-import { awaitsAuthorization, claimRestart, claimTurn, continueTask, endNow, startWoken } from "./claim-turn.js";
+import {
+  awaitsAuthorization,
+  claimRestart,
+  claimTurn,
+  continueTask,
+  endWithoutTurn,
+  startWoken,
+} from "./claim-turn.js";
 
 /** How often a turn is re-run. */
 const maxRestarts = 3;
 /** Tasks that a sweep takes over or wakes at a time: callers need connections to the database too. */
-export const tasksAtOnce = 8;
+export const sweepConcurrency = 8;
 
 /**
  * Takes over a task whose holder is gone: re-runs its turn if the agent is safe to re-run, else ends it. Returns true
@@ -23,11 +30,12 @@ export async function takeOver(runtime: Runtime, storedTask: StoredTask): Promis
     return giveUp(runtime, storedTask, "the task was stored too late: its send had been refused already");
   }
   const isAsked = isInterrupted(storedTask.head.state);
-  if (isAsked && (!runtime.restartable || (await hasSpoken(runtime, storedTask)))) return leave(runtime, storedTask);
+  if (isAsked && (!runtime.restartable || (await hasEmitted(runtime, storedTask)))) return leave(runtime, storedTask);
   if (!runtime.restartable) return giveUp(runtime, storedTask, "the process that worked on the task has gone");
   // A turn is not re-run only to be canceled.
   const { entries } = await runtime.store.inbox(storedTask.head.key);
-  if (entries.some(({ kind }) => kind === "cancel")) return endNow(runtime, storedTask, { state: TaskState.CANCELED });
+  if (entries.some(({ kind }) => kind === "cancel"))
+    return endWithoutTurn(runtime, storedTask, { state: TaskState.CANCELED });
   const origin = await readOrigin(runtime, storedTask);
   const wasReleased = await isReleased(runtime, storedTask);
   if (!wasReleased && origin.attempt > maxRestarts) {
@@ -61,7 +69,8 @@ function findWaitEnd(entries: readonly InboxEntry[]): TurnStart["answeredBy"] {
 async function leave(runtime: Runtime, storedTask: StoredTask): Promise<boolean> {
   const { key, scope } = storedTask.head;
   const { entries, inboxPut } = await runtime.store.inbox(key);
-  if (entries.some(({ kind }) => kind === "cancel")) return endNow(runtime, storedTask, { state: TaskState.CANCELED });
+  if (entries.some(({ kind }) => kind === "cancel"))
+    return endWithoutTurn(runtime, storedTask, { state: TaskState.CANCELED });
   const answeredBy = findWaitEnd(entries);
   if (answeredBy === undefined) return release(runtime, storedTask, inboxPut);
   return runtime.turns.within(scope, () => continueTurn(runtime, storedTask, { entries, answeredBy }));
@@ -121,5 +130,5 @@ async function release(runtime: Runtime, storedTask: StoredTask, inboxPut: numbe
 }
 
 function giveUp(runtime: Runtime, storedTask: StoredTask, text: string): Promise<boolean> {
-  return endNow(runtime, storedTask, { state: TaskState.FAILED, text });
+  return endWithoutTurn(runtime, storedTask, { state: TaskState.FAILED, text });
 }

@@ -1,7 +1,7 @@
 import type { Scope } from "../../protocol/context.js";
 import type { FieldViolation } from "../../protocol/errors.js";
 import type { TaskPushNotificationConfig } from "../../protocol/model.js";
-import type { PortCalls } from "./calls.js";
+import type { PortMethods } from "./methods.js";
 
 // Push configurations and the progress of their deliveries.
 
@@ -68,7 +68,7 @@ export const pushCalls = {
   settle: "write",
   adopt: "write",
   release: "write",
-} as const satisfies PortCalls<Omit<PushStore, "close">>;
+} as const satisfies PortMethods<Omit<PushStore, "close">>;
 
 /** What the core needs for push notifications: the store, the policy checks, and the delivery. */
 export interface PushService {

@@ -1,4 +1,4 @@
-import { over, type Step } from "../../protocol/async/steps.js";
+import { endStep, type Step } from "../../protocol/async/steps.js";
 import { sizeOfTask } from "../../protocol/check/size.js";
 import type { ServerContext } from "../../protocol/context.js";
 import { A2AError, taskNotFound } from "../../protocol/errors.js";
@@ -10,7 +10,7 @@ import type { Head, LogRecord } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { type EventPosition, eventId, eventIdMarker, eventIdPrefix, parseEventId } from "../task/event-id.js";
 import { readState } from "../task/record.js";
-import { currentCopy, readStoredTask, type TaskRef, type TaskSnapshot } from "./read-task.js";
+import { copyIfCurrent, readStoredTask, type TaskRef, type TaskSnapshot } from "./read-task.js";
 import { type ReadResult, RecordReader } from "./record-reader.js";
 
 // How a task is followed. A stream starts with items that are there at once, a snapshot or a message, and goes on with the
@@ -85,7 +85,7 @@ function streamFrom(
 /** A stream that starts with the current task, even if its log was dropped before the read. */
 export async function streamFromNow(runtime: Runtime, ref: TaskRef, options: StreamFromOptions): Promise<StreamStart> {
   const { see, untilIdle, shown, compacted } = options;
-  const current = compacted === true ? undefined : currentCopy(runtime, ref, shown);
+  const current = compacted === true ? undefined : copyIfCurrent(runtime, ref, shown);
   const stored = (): Promise<TaskSnapshot> =>
     runtime.reads(
       ref.scope,
@@ -116,7 +116,7 @@ const subscriptionOptions: StreamFromOptions = {
 };
 
 /** Whether a record ends the stream: with an answer, or with an error. */
-export type Verdict = "answer" | { readonly error: A2AError } | undefined;
+export type GateResult = "answer" | { readonly error: A2AError } | undefined;
 
 /** The start of a stream. */
 export interface StreamStart {
@@ -128,7 +128,7 @@ export interface StreamStart {
   readonly reader?: RecordReader | undefined;
   readonly idPrefix?: string | undefined;
   /** Decides after each record whether the stream ends. */
-  readonly see?: ((record: LogRecord) => Verdict) | undefined;
+  readonly see?: ((record: LogRecord) => GateResult) | undefined;
   /** End once everything was read and the task has no running turn. */
   readonly untilIdle?: boolean | undefined;
   /** Restarts the stream when the log no longer reaches back to the reader. */
@@ -168,7 +168,7 @@ export class TaskStream implements AsyncIterableIterator<StreamItem> {
 
   async return(): Promise<Step<StreamItem>> {
     this.#finish();
-    return over;
+    return endStep;
   }
 
   /**
@@ -186,7 +186,7 @@ export class TaskStream implements AsyncIterableIterator<StreamItem> {
         const ready = this.#shift();
         if (ready !== undefined) return { done: false, value: ready };
         if (this.#failure !== undefined) throw this.#failure.error;
-        if (this.#isEnded) return over;
+        if (this.#isEnded) return endStep;
         if (this.#start !== undefined) {
           await this.#open(this.#start);
           continue;

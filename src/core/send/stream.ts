@@ -6,7 +6,7 @@ import { isTerminal } from "../../protocol/states.js";
 import { TurnAborted } from "../agent.js";
 import type { Delivery } from "../ownership/claim.js";
 import type { Head } from "../ports.js";
-import { foldLog, isTaken, readStoredTask } from "../read/read-task.js";
+import { foldLog, isMessageTaken, readStoredTask } from "../read/read-task.js";
 import { RecordReader } from "../read/record-reader.js";
 import {
   isPositionIn,
@@ -24,9 +24,9 @@ import type { LiveTask, RecordObserver } from "../task/live-task.js";
 import { createSendGate, messageNotTaken, type SendGate } from "./gate.js";
 import {
   answerOptions,
-  checkTaken,
+  assertMessageTaken,
+  type EarlierSend,
   holdShutdown,
-  type ReachedTask,
   registerLive,
   type SendCall,
   type SendRenderer,
@@ -135,7 +135,7 @@ const beginning = 8;
 async function fromFirst(call: SendCall, id: string, see: SendGate): Promise<StreamStart> {
   const { runtime, request, scope } = call;
   const current = await readStoredTask(runtime, { scope, id });
-  checkTaken(current.task, request);
+  assertMessageTaken(current.task, request);
   const page = await runtime.store.recordsAfter(current.key, 0, beginning);
   const records = typeof page === "object" ? page.records : [];
   const first = records.findIndex(({ kind }) => kind === "event");
@@ -148,7 +148,7 @@ async function fromFirst(call: SendCall, id: string, see: SendGate): Promise<Str
 // The stream of a send from the current state, because the log was dropped before it was read.
 async function restartStream(call: SendCall, id: string, see: StreamStart["see"]): Promise<StreamStart> {
   const { runtime, request, scope } = call;
-  checkTaken((await readStoredTask(runtime, { scope, id })).task, request);
+  assertMessageTaken((await readStoredTask(runtime, { scope, id })).task, request);
   return streamFromNow(runtime, { scope, id }, { see, shown: answerOptions(call), compacted: true });
 }
 
@@ -223,7 +223,7 @@ async function endBehind(
   const { task, state, seq } = await readStoredTask(runtime, { scope, id });
   const waitingEnd = { see: createSendGate({ messageId }, "stream") };
   if (task.history.some((each) => each.messageId === messageId)) {
-    return (await isTaken(runtime, { key, after, messageId })) === false ? takenEnd : waitingEnd;
+    return (await isMessageTaken(runtime, { key, after, messageId })) === false ? takenEnd : waitingEnd;
   }
   if (!isTerminal(state))
     return entries.some(({ send }) => send?.message.messageId === messageId) ? waitingEnd : takenEnd;
@@ -232,7 +232,7 @@ async function endBehind(
 }
 
 /** The first send's stream from its start, or from the current state if the log is gone. */
-async function streamAgain(call: SendCall, { record, head }: ReachedTask): Promise<StreamStart> {
+async function streamAgain(call: SendCall, { record, head }: EarlierSend): Promise<StreamStart> {
   const { runtime } = call;
   const { id, incarnation } = head;
   const see = createSendGate(record, "stream", record.seq === 0);

@@ -27,13 +27,13 @@ import type { TurnMemory } from "../running-memory.js";
 import { isAnswer, Unanswered } from "../store-failure.js";
 import type { StoreHealth } from "../store-health.js";
 import type { Watch } from "../watch.js";
-import { deriveEntries, type OpenArtifacts, openAfter } from "./conversation-tracker.js";
+import { deriveEntries, type OpenArtifacts, updateOpenArtifacts } from "./conversation-tracker.js";
 import { eventIdPrefix } from "./event-id.js";
 import { applyRecord, foldStored, summaryAfter } from "./fold.js";
 import { LogWindow } from "./log-window.js";
 import { type Draft, sizeOfRecords } from "./record.js";
 import { RecentItems, Tail } from "./tail.js";
-import { type Lateness, makeFirstWrite, makeWrite, type Outcome, type Write } from "./write.js";
+import { type LateFirstWrite, makeFirstWrite, makeWrite, type Outcome, type Write } from "./write.js";
 
 // How a task is recorded: from an event that a turn accepts to the stored records that readers get.
 //
@@ -152,7 +152,7 @@ export class LiveTask {
   #state: TaskState = TaskState.UNSPECIFIED;
   #phase: LivePhase = writablePhase;
   #onClose: (() => void) | undefined;
-  #lateness: Lateness | undefined;
+  #lateness: LateFirstWrite | undefined;
   /** The error with which the store refused a write of the turn, until `endAfterRefusal`. */
   #refusal: A2AError | undefined;
   #onRefusal: ((error: A2AError) => void) | undefined;
@@ -270,7 +270,7 @@ export class LiveTask {
   }
 
   /** Lets the first write be late. Otherwise it fails after `storeWaitMs`, and the task is abandoned. */
-  mayBeLate(lateness: Lateness): void {
+  mayBeLate(lateness: LateFirstWrite): void {
     this.#lateness = lateness;
   }
 
@@ -423,7 +423,7 @@ export class LiveTask {
   /** Abandons the task without writing: another process writes it, or the store is gone. */
   abandon(reason: unknown): void {
     if (this.closed) return;
-    if (!(reason instanceof TurnAborted)) loseTask(this.#deps, this, reason);
+    if (!(reason instanceof TurnAborted)) trackLostTask(this.#deps, this, reason);
     this.#close({ name: "abandoned", reason });
     this.#deps.watch.noteChange(this.id);
   }
@@ -556,7 +556,7 @@ export class LiveTask {
     if (result === "fenced" || (result === "inboxMoved" && !batch.alone)) {
       const reason = new TurnAborted("OwnershipLost");
       // Another attempt of this process created the task, without a running turn.
-      if (head?.holder === this.#deps.instance) loseTask(this.#deps, this, reason);
+      if (head?.holder === this.#deps.instance) trackLostTask(this.#deps, this, reason);
       if (!batch.alone) throw reason;
       this.abandon(reason);
       return result;
@@ -579,7 +579,7 @@ export class LiveTask {
 
   #publish(body: WriteBody): void {
     const { records, bytes, end } = body;
-    this.#openArtifacts = openAfter(this.#openArtifacts, records);
+    this.#openArtifacts = updateOpenArtifacts(this.#openArtifacts, records);
     for (const record of records) {
       applyRecord(this.task, record);
       this.#storedSeq = record.seq;
@@ -694,7 +694,7 @@ class TaskSize {
 }
 
 /** Remembers a task to look after until its last write can no longer arrive. */
-export function loseTask(
+export function trackLostTask(
   { lostTasks, clock }: Pick<LiveTaskDeps, "lostTasks" | "clock">,
   live: LiveTask,
   reason: unknown,

@@ -32,7 +32,7 @@ const startRecords = 4;
  * Whether the last turn has emitted an event. The first one makes a task WORKING again: before it, a state in which the
  * task waits for its caller is that of an earlier turn.
  */
-export async function hasSpoken({ store }: Runtime, { head }: StoredTask): Promise<boolean> {
+export async function hasEmitted({ store }: Runtime, { head }: StoredTask): Promise<boolean> {
   const page = await store.recordsAfter(head.key, head.turnSeq, startRecords);
   return page === "compacted" || page?.records.some(({ kind }) => kind === "event") === true;
 }

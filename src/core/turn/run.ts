@@ -7,7 +7,7 @@ import type { AgentEvent } from "../../protocol/events.js";
 import { copyTask } from "../../protocol/fold.js";
 import { type Logger, withFields } from "../../protocol/logger.js";
 import { type Message, type Task, TaskState, type TaskStatusUpdateEvent } from "../../protocol/model.js";
-import { isInterrupted, isStop, isTerminal, stateName } from "../../protocol/states.js";
+import { endsBlockingSend, isInterrupted, isTerminal, stateName } from "../../protocol/states.js";
 import type { TurnOutcome, TurnTrace } from "../../protocol/telemetry/follow.js";
 import { type AbortKind, TurnAborted } from "../agent.js";
 import type { AppendResult, InboxEntry, LogRecord, Park } from "../ports.js";
@@ -17,7 +17,7 @@ import type { LiveTask } from "../task/live-task.js";
 import { normalizeEvent } from "../task/normalize.js";
 import { readState, recordError } from "../task/record.js";
 import { shuttingDown } from "../turn-slots.js";
-import { isPassed, type TurnStart, type TurnTarget } from "../turn-start.js";
+import { isDeadlinePassed, type TurnStart, type TurnTarget } from "../turn-start.js";
 import { TurnInbox } from "./inbox.js";
 import { TurnState } from "./phase.js";
 import { EarlierQuestions } from "./question.js";
@@ -150,7 +150,7 @@ export class TurnRun {
 
   #abortAtDeadline(late: AbortSignal): void {
     const end = (): void => {
-      if (isPassed(late)) this.abort("DeadlineExceeded");
+      if (isDeadlinePassed(late)) this.abort("DeadlineExceeded");
     };
     if (late.aborted) end();
     else late.addEventListener("abort", end, { once: true });
@@ -521,7 +521,7 @@ function leaveWaiting(live: LiveTask): Promise<AppendResult> {
 }
 
 function explainDeadline({ limits, deadlines }: Runtime, { late }: TurnStart): string {
-  if (late !== undefined && isPassed(late)) {
+  if (late !== undefined && isDeadlinePassed(late)) {
     if (deadlines === "wait") return "turn deadline exceeded: the deadline of the turn that called has passed";
     return 'turn deadline exceeded: the deadline of the caller has passed (deadlines: "abort")';
   }
@@ -560,7 +560,7 @@ function measureStop(event: AgentEvent): number | undefined {
 }
 
 function measureStopStatus(value: TaskStatusUpdateEvent): number | undefined {
-  if (value.status === undefined || !isStop(value.status.state)) return undefined;
+  if (value.status === undefined || !endsBlockingSend(value.status.state)) return undefined;
   return sizeOfEvent({ $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "statusUpdate", value } });
 }
 

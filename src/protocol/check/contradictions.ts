@@ -18,7 +18,7 @@ export interface OptionPair {
 }
 
 /** Holds options to the rule of each, and then to what they may be together. */
-export const agreeing = (rule: Rule, contradictions: readonly Contradiction[]): Rule => {
+export const withContradictions = (rule: Rule, contradictions: readonly Contradiction[]): Rule => {
   return (value, path) => {
     const problems = rule(value, path);
     return problems.length > 0 ? problems : contradictionsIn(contradictions, value as Given, path);

@@ -121,7 +121,7 @@ export function sizeOfContentIn(message: AnyMessage, max = noLimit): number {
 }
 
 /** Whether the content of a reply or an event takes more than so many bytes. */
-export function isLarger(message: AnyMessage, bytes: number): boolean {
+export function exceedsSize(message: AnyMessage, bytes: number): boolean {
   return sizeOfContentIn(message, bytes) > bytes;
 }
 
@@ -179,7 +179,7 @@ const tableMemberBytes = 80;
 const messageBytes = 90;
 
 /** Whether the size of free JSON is above `bytes`. */
-export function isLargerJson(value: JsonValue, bytes: number): boolean {
+export function exceedsJsonSize(value: JsonValue, bytes: number): boolean {
   if (typeof value !== "object" || value === null) return sizeOfJson(value) > bytes;
   return (largeSizes.get(value) ?? sizeOfJson(value, bytes)) > bytes;
 }

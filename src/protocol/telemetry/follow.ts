@@ -84,7 +84,7 @@ export interface TurnTelemetry {
 }
 
 /** The current figures of a running agent. */
-export interface AgentFigures {
+export interface AgentStats {
   /** Turns whose agent works. */
   readonly running: number;
   /** Sends that wait for room for their turns. */

@@ -34,9 +34,9 @@ export function koaMiddleware(endpoint: HttpEndpoint, options: HandlerOptions = 
   const replyTo = (ctx: KoaCall, original: string): ReturnType<HttpEndpoint> => {
     if (hasConflictingHosts(ctx.req)) return conflictingHosts;
     // `koa-mount` cuts its path off `ctx.path` alone.
-    const place = toMountedPath(ctx.path, original, basePath);
-    if (place === undefined) return undefined;
-    const target = { ...place, query: ctx.querystring, native: request ?? ctx };
+    const mounted = toMountedPath(ctx.path, original, basePath);
+    if (mounted === undefined) return undefined;
+    const target = { ...mounted, query: ctx.querystring, native: request ?? ctx };
     return endpoint(new NodeRequest(ctx.req, ctx.res, { ...target, times, parsedBody: readParsedBody(ctx.request) }));
   };
   return async (ctx, next) => {

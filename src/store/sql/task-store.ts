@@ -1,7 +1,7 @@
 import {
   type Append,
   type Clock,
-  callPort,
+  callMethod,
   createPort,
   type LogRecord,
   type NewTask,
@@ -42,8 +42,8 @@ import type {
   Backend,
   LogRow,
   NewTaskRow,
-  PlainPushCalls,
-  PlainTaskCalls,
+  PlainPushMethods,
+  PlainTaskMethods,
   SendRecordRow,
   StoredTaskRow,
 } from "./rows.js";
@@ -82,11 +82,11 @@ export function createSqlStore(
     },
   });
   return {
-    ...createPort<PlainTaskCalls>(
+    ...createPort<PlainTaskMethods>(
       taskCalls,
       (method) =>
         (...args) =>
-          lifecycle.ask((backend) => callPort(backend, method, args)),
+          lifecycle.ask((backend) => callMethod(backend, method, args)),
     ),
     ...rowCalls(lifecycle),
     push: createSqlPushStore(lifecycle),
@@ -102,7 +102,7 @@ export function createSqlStore(
 // The calls whose arguments or answers contain payloads; the database takes the others as they are.
 function rowCalls({
   ask,
-}: DatabaseLifecycle): Omit<TaskStore, Exclude<keyof PlainTaskCalls, "writeContextValue"> | "close"> {
+}: DatabaseLifecycle): Omit<TaskStore, Exclude<keyof PlainTaskMethods, "writeContextValue"> | "close"> {
   return {
     async create(task) {
       checkNewTask(task);
@@ -260,11 +260,11 @@ function sendFromRow({ outcome, ...record }: SendRecordRow) {
 /** The push store of a SQL store. Closing it does nothing: it stays open with its store. */
 function createSqlPushStore({ ask }: Pick<DatabaseLifecycle, "ask">): PushStore {
   return {
-    ...createPort<PlainPushCalls>(
+    ...createPort<PlainPushMethods>(
       pushCalls,
       (method) =>
         (...args) =>
-          ask(({ push }) => callPort(push, method, args)),
+          ask(({ push }) => callMethod(push, method, args)),
     ),
     async set(registration, max) {
       checkRegistration(registration);

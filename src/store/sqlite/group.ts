@@ -3,7 +3,7 @@ import type { InsertedTask } from "../sql/inserted-head.js";
 import { createKyselyBackend } from "../sql/kysely-backend.js";
 import type { Backend } from "../sql/rows.js";
 import type { SqliteDatabase } from "./database.js";
-import { callBackend, type Fault, faultFrom, type GroupAnswer } from "./messages.js";
+import { type Fault, faultFrom, type GroupAnswer, runRequest } from "./messages.js";
 import type { GroupWrite, HotWrite } from "./packed.js";
 
 // Concurrent writes that are committed together.
@@ -16,7 +16,7 @@ export async function runGroup(database: SqliteDatabase, writes: readonly GroupW
   const [only] = writes;
   // A single write is its own transaction, which is cheaper than a group of one.
   if (only?.kind === "call" && writes.length === 1)
-    return { values: [await callBackend(only.call, database.backend)], faults: [] };
+    return { values: [await runRequest(only.call, database.backend)], faults: [] };
   try {
     return { values: await runTogether(database, writes), faults: [] };
   } catch (error) {
@@ -40,7 +40,7 @@ function isHot(write: GroupWrite): write is HotWrite {
 }
 
 async function perform(write: GroupWrite, backend: Backend): Promise<unknown> {
-  if (write.kind === "call") return callBackend(write.call, backend);
+  if (write.kind === "call") return runRequest(write.call, backend);
   if (write.kind === "conversations") return backend.addToConversations(write.rows);
   return write.kind === "append" ? backend.append(write.row) : pickInserted(await backend.create(write.row));
 }

@@ -7,7 +7,7 @@ import { isTerminal } from "../../protocol/states.js";
 import { violationText } from "../../protocol/violations.js";
 import type { EventHead, StreamReader } from "../codec.js";
 import { unreadableEvent } from "../codec-errors.js";
-import { taskFirst } from "../v0.3/first-task.js";
+import { emitTaskFirst } from "../v0.3/first-task.js";
 import { type NamedTask, upgradeEvent } from "./read-tasks.js";
 
 /** Names of events that only mark the end of the stream. */
@@ -49,7 +49,7 @@ export class V01StreamReader implements StreamReader<JsonValue> {
 
   constructor(operation: Operation, request: AnyMessage | undefined) {
     this.#namedTask = findNamedTask(request);
-    this.#begin = taskFirst(operation);
+    this.#begin = emitTaskFirst(operation);
     this.#sends = operation.name === "sendStreamingMessage";
   }
 

@@ -11,7 +11,7 @@ import {
   type TaskStatusUpdateEvent,
 } from "../../protocol/model.js";
 import type { Operation, OperationName, StreamItem } from "../../protocol/operations.js";
-import { isInterrupted, isStop, isTerminal } from "../../protocol/states.js";
+import { endsBlockingSend, isInterrupted, isTerminal } from "../../protocol/states.js";
 import type { StreamWriter, WireEvent } from "../codec.js";
 import { encodeOnce } from "../encode-once.js";
 import { artifactToJson, completedTask, statusToJson } from "./write-objects.js";
@@ -27,10 +27,12 @@ export function endsStream({ payload }: StreamResponse, operation: OperationName
   switch (payload.case) {
     case "task":
       // A send to a waiting task begins with a snapshot of that task.
-      return operation === "subscribeToTask" ? isStop(readState(payload.value)) : isTerminal(readState(payload.value));
+      return operation === "subscribeToTask"
+        ? endsBlockingSend(readState(payload.value))
+        : isTerminal(readState(payload.value));
     case "statusUpdate": {
       const state = readState(payload.value);
-      return state === TaskState.INPUT_REQUIRED ? operation === "subscribeToTask" : isStop(state);
+      return state === TaskState.INPUT_REQUIRED ? operation === "subscribeToTask" : endsBlockingSend(state);
     }
     default:
       return payload.case === "message";

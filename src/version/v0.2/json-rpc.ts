@@ -1,6 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
-import { A2AError, messageInWords } from "../../protocol/errors.js";
+import { A2AError, formatErrorMessage } from "../../protocol/errors.js";
 import type { ValidationLimits } from "../../protocol/validation-limits.js";
 import type { JsonRpcAdapter } from "../codec.js";
 import { callV03 } from "../v0.3/call.js";
@@ -27,7 +27,7 @@ export function jsonRpcAdapter(limits: ValidationLimits, cards: CardForm): JsonR
     writeError(error, operation) {
       if (error.code !== "extendedAgentCardNotConfigured") return jsonRpcFromError(error, operation);
       return jsonRpcFromError(
-        new A2AError("unsupportedOperation", messageInWords("unsupportedOperation", error.message)),
+        new A2AError("unsupportedOperation", formatErrorMessage("unsupportedOperation", error.message)),
         operation,
       );
     },

@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { createStepStream, over, type Step, type StepStream } from "../../protocol/async/steps.js";
+import { createStepStream, endStep, type Step, type StepStream } from "../../protocol/async/steps.js";
 import type { ServerContext } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import type {
@@ -26,7 +26,7 @@ export function serveV03(handler: Handler): Handler {
     sendMessage: (request, context) => handler.sendMessage(withConfigId(request), context),
     sendStreamingMessage(request, context) {
       const items = handler.sendStreamingMessage(withConfigId(request), context);
-      return (request.message?.taskId ?? "") === "" ? items : wholeTurn(items);
+      return (request.message?.taskId ?? "") === "" ? items : streamWholeTurn(items);
     },
     subscribeToTask: (request, context) => oldSubscription(handler, request, context),
     createTaskPushNotificationConfig: (request, context) =>
@@ -106,7 +106,7 @@ function oldSubscription(
   const firstStep = (): Promise<Step<StreamItem>> => {
     nextStep = () => items.next();
     return items.next().catch(async (error: unknown) => {
-      nextStep = async () => over;
+      nextStep = async () => endStep;
       const endedStep = isUnsupported(error) ? await endedTask(handler, request, context) : undefined;
       if (endedStep === undefined) throw error;
       return endedStep;
@@ -138,7 +138,7 @@ async function endedTask(
  * The stream of a message to an existing task. Holds back the last status until the source has ended. Clients up to 0.3
  * stop reading at that status and would miss that the task ended without taking their message.
  */
-export function wholeTurn(source: AsyncIterable<StreamItem>): StepStream<StreamItem> {
+export function streamWholeTurn(source: AsyncIterable<StreamItem>): StepStream<StreamItem> {
   const items = source[Symbol.asyncIterator]();
   let ahead: Step<StreamItem> | undefined;
   const next = async (): Promise<Step<StreamItem>> => {

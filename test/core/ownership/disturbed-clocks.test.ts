@@ -1,7 +1,7 @@
 import { timestampFromMs, timestampMs, timestampNow } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
 import type { Agent, TurnAborted } from "../../../src/core/agent.js";
-import { callPort, createPort, type TaskStore, taskCalls } from "../../../src/core/ports.js";
+import { callMethod, createPort, type TaskStore, taskCalls } from "../../../src/core/ports.js";
 import { artifact, completed, working } from "../../../src/protocol/events.js";
 import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
 import { beginTask, contextOf, type StartedTask, startHandler } from "../../support/handler.js";
@@ -22,7 +22,7 @@ function lineTo(store: TaskStore) {
   const line = { cut: false };
   const calls = createPort<Omit<TaskStore, "close">>(taskCalls, (method) => async (...args) => {
     if (line.cut) throw new Error("no way to the store");
-    return callPort(store, method, args);
+    return callMethod(store, method, args);
   });
   return { line, store: { ...calls, close: async () => {} } satisfies TaskStore };
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createStepStream, over, type Step } from "../../../src/protocol/async/steps.js";
+import { createStepStream, endStep, type Step } from "../../../src/protocol/async/steps.js";
 
 it("a stream by hand is read with for await, and left by a break", async () => {
   let left = 0;
@@ -20,11 +20,11 @@ it("a stream by hand can be left while it waits, and asks for nothing more then"
       openCount += 1;
       return promise;
     },
-    async () => resolve(over),
+    async () => resolve(endStep),
   );
   const waiting = stream.next();
-  expect(await stream.return()).toEqual(over);
-  expect(await waiting).toEqual(over);
-  expect(await stream.next()).toEqual(over);
+  expect(await stream.return()).toEqual(endStep);
+  expect(await waiting).toEqual(endStep);
+  expect(await stream.next()).toEqual(endStep);
   expect(openCount).toBe(1);
 });

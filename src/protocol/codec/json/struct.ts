@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt";
-import { addViolation, underIndex, underMember, type Violations } from "../../violations.js";
+import { addViolation, prefixIndex, prefixMember, type Violations } from "../../violations.js";
 import { setOwn } from "../outline/dynamic.js";
 import { compactValue, findKeptJson } from "./compact-value.js";
 
@@ -35,7 +35,7 @@ function checkEntries(json: JsonObject | JsonValue[], check: FreeJsonCheck, dept
     for (let index = 0; index < json.length; index++) {
       const before = violations.length;
       checkJson(json[index] ?? null, check, depth);
-      underIndex(violations, before, index);
+      prefixIndex(violations, before, index);
     }
     return;
   }
@@ -43,7 +43,7 @@ function checkEntries(json: JsonObject | JsonValue[], check: FreeJsonCheck, dept
     const before = violations.length;
     checkKey(key, check);
     checkJson(json[key] ?? null, check, depth);
-    underMember(violations, before, key);
+    prefixMember(violations, before, key);
   }
 }
 
@@ -84,7 +84,7 @@ function checkFields(struct: Struct, check: FreeJsonCheck, depth: number): void 
   for (const [key, value] of Object.entries(struct.fields)) {
     const before = violations.length;
     if (checkKey(key, check)) checkValue(value, check, depth);
-    underMember(violations, before, key);
+    prefixMember(violations, before, key);
   }
 }
 
@@ -93,7 +93,7 @@ function checkValues(list: ListValue, check: FreeJsonCheck, depth: number): void
   list.values.forEach((value, index) => {
     const before = violations.length;
     checkValue(value, check, depth);
-    underIndex(violations, before, index);
+    prefixIndex(violations, before, index);
   });
 }
 

@@ -9,7 +9,7 @@ import type { QueryInput } from "../param.js";
 import { periodMs, toPeriod } from "../periods.js";
 import { pickScope, type StoredTaskRow } from "../rows.js";
 import { inScope } from "../scope.js";
-import { type TaskRow, untilWhole, withLogs } from "./tasks.js";
+import { retryTorn, type TaskRow, withLogs } from "./tasks.js";
 
 export interface ListedTasks {
   readonly tasks: readonly StoredTaskRow[];
@@ -21,7 +21,7 @@ export interface ListedTasks {
 export async function listTasks(context: DbContext, scope: Scope, query: ListQuery): Promise<ListedTasks> {
   const args = readArgs(scope, query);
   const total = (await countFor(query).first(context, args))?.total ?? 0;
-  return untilWhole(async () => {
+  return retryTorn(async () => {
     const rows = await pageFor(query).all(context, args);
     const page = takeWithin(rows.slice(0, query.limit), (row) => Number(row.snapshot_bytes ?? 0), query.maxBytes);
     const tasks = await withBodies(context, page);

@@ -61,7 +61,7 @@ const idByName = compile(({ db }, params: Params<Scope & { readonly name: string
 );
 
 function readTask(context: DbContext, scope: Scope, id: string): Promise<StoredTaskRow | undefined> {
-  return untilWhole(async () => {
+  return retryTorn(async () => {
     const row = await taskById.first(context, { ...scope, id });
     if (row === undefined) return undefined;
     const [task] = await withLogs(context, [row]);
@@ -105,7 +105,7 @@ function recordsAfter(
   key: number,
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Promise<{ readonly head: Head; readonly log: readonly LogRow[] } | "compacted" | undefined> {
-  return untilWhole(async () => {
+  return retryTorn(async () => {
     const row = await headByKey.first(context, { key });
     if (row === undefined) return undefined;
     if (after < row.compacted) return "compacted";
@@ -185,7 +185,7 @@ const headByKey = compile((context, { key }: Params<{ readonly key: number }>) =
 );
 
 /** Repeats a read while its answer is torn. */
-export async function untilWhole<T>(read: () => Promise<T | "torn">): Promise<T> {
+export async function retryTorn<T>(read: () => Promise<T | "torn">): Promise<T> {
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
     const result = await read();
     if (result !== "torn") return result;

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../../protocol/codec/outline/dynamic.js";
-import { addViolation, mustBe, underIndex, underMember, type Violations } from "../../../protocol/violations.js";
+import { addViolation, mustBe, prefixIndex, prefixMember, type Violations } from "../../../protocol/violations.js";
 import { deriveMessageId } from "./message-id.js";
 import { dataFlag, type RoleWord, roleWords, toRole, toState } from "./words.js";
 
@@ -25,16 +25,16 @@ export function copyMembers(from: JsonObject, names: readonly string[], to: Json
 }
 
 /** Prefixes the violations of a member with its name. */
-export function upgradeUnder<T>({ violations }: UpgradeContext, name: string, upgrade: () => T): T {
+export function upgradeMember<T>({ violations }: UpgradeContext, name: string, upgrade: () => T): T {
   const before = violations.length;
   const result = upgrade();
-  if (violations.length !== before) underMember(violations, before, name);
+  if (violations.length !== before) prefixMember(violations, before, name);
   return result;
 }
 
 /** Records a violation of a member, unless the reader is lenient. */
 export function noteViolation(context: UpgradeContext, name: string, description: string): void {
-  if (!context.lenient) upgradeUnder(context, name, () => addViolation(context.violations, description));
+  if (!context.lenient) upgradeMember(context, name, () => addViolation(context.violations, description));
 }
 
 const messageMembers = ["messageId", "taskId", "contextId", "referenceTaskIds", "extensions", "metadata"];
@@ -66,12 +66,12 @@ export function upgradeTask(json: JsonValue, context: UpgradeContext): JsonValue
   const result = copyMembers(json, ["id", "contextId", "metadata"]);
   result["status"] = upgradeStatus(status ?? {}, context);
   if ((history ?? null) !== null) {
-    result["history"] = upgradeUnder(context, "history", () =>
+    result["history"] = upgradeMember(context, "history", () =>
       upgradeEach(history, context, (entry) => upgradeMessage(entry, context, "agent")),
     );
   }
   if ((artifacts ?? null) !== null) {
-    result["artifacts"] = upgradeUnder(context, "artifacts", () =>
+    result["artifacts"] = upgradeMember(context, "artifacts", () =>
       upgradeEach(artifacts, context, (entry) => upgradeArtifact(entry, context)),
     );
   }
@@ -126,7 +126,7 @@ function findKind(json: JsonObject): JsonValue | undefined {
 
 function upgradeParts(parts: JsonValue | undefined, context: UpgradeContext, to: JsonObject): JsonObject {
   if ((parts ?? null) !== null) {
-    to["parts"] = upgradeUnder(context, "parts", () =>
+    to["parts"] = upgradeMember(context, "parts", () =>
       upgradeEach(parts, context, (part) => upgradePart(part, context)),
     );
   }
@@ -142,7 +142,7 @@ function upgradeEach(
   return list.map((entry, index) => {
     const before = violations.length;
     const result = upgrade(entry);
-    if (violations.length !== before) underIndex(violations, before, index);
+    if (violations.length !== before) prefixIndex(violations, before, index);
     return result;
   });
 }
@@ -165,7 +165,7 @@ function upgradePart(json: JsonValue, context: UpgradeContext): JsonValue {
   }
   if (kind === "text") return { ...result, text: value };
   if (kind === "data") return upgradeData(value, result, context);
-  return { ...result, ...upgradeUnder(context, "file", () => upgradeFile(value, context)) };
+  return { ...result, ...upgradeMember(context, "file", () => upgradeFile(value, context)) };
 }
 
 /** Returns the kind of a part from `kind`, or from `type` in early peers, otherwise from its members. */

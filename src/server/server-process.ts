@@ -17,7 +17,7 @@ import type { AgentOptions, HostOptions } from "./options.js";
 import { createLoad, type Load } from "./overload/load.js";
 
 /** What a server has once, however many agents it serves. */
-export interface HostProcess {
+export interface ServerProcess {
   readonly admission: ProcessAdmission;
   readonly clock: Clock;
   readonly telemetry: Telemetry | undefined;
@@ -46,10 +46,10 @@ export interface TaskProcess {
 export type ProcessOptions = Pick<HostOptions, "limits" | "clock" | "logger" | "telemetry"> &
   Pick<AgentOptions, "store" | "signals">;
 
-export async function openHostProcess(options: ProcessOptions): Promise<HostProcess> {
+export async function openServerProcess(options: ProcessOptions): Promise<ServerProcess> {
   const telemetry = await openTelemetry(options.telemetry);
   const clock = withTelemetry(telemetry?.clock, options.clock ?? systemClock);
-  const resolveTracedLogger: HostProcess["resolveLogger"] = (option) =>
+  const resolveTracedLogger: ServerProcess["resolveLogger"] = (option) =>
     withTelemetry(telemetry?.logger, resolveLogger(option));
   const limits = resolveLimits(options.limits);
   const load = createLoad({ limits, clock, logger: resolveTracedLogger(options.logger) });
@@ -102,7 +102,7 @@ export async function openHostProcess(options: ProcessOptions): Promise<HostProc
 }
 
 /** Handles an error while an agent is composed: closes the process and rethrows. */
-export function closeOnFailure(process: HostProcess): (error: unknown) => Promise<never> {
+export function closeOnFailure(process: ServerProcess): (error: unknown) => Promise<never> {
   return async (error) => {
     await process.close();
     throw error;

@@ -20,19 +20,19 @@ export interface WebhookPayload {
  * The outcome of one call. `failed`: a retry may help, after `retryAfterMs` if the webhook gave that. `refused`: a retry
  * cannot help. The reason contains no secrets.
  */
-export type CallOutcome =
+export type AttemptOutcome =
   | { readonly kind: "taken" }
   | { readonly kind: "failed"; readonly reason: string; readonly retryAfterMs?: number | undefined }
   | { readonly kind: "refused"; readonly reason: string };
 
 /** Calls a webhook once. Never rejects: aborting the signal ends the call as a failure. */
-export type CallWebhook = (
+export type PostWebhook = (
   config: TaskPushNotificationConfig,
   payload: WebhookPayload,
   signal: AbortSignal,
-) => Promise<CallOutcome>;
+) => Promise<AttemptOutcome>;
 
-export interface CallOptions {
+export interface WebhookRequestOptions {
   /** Refuses addresses that are not allowed. */
   readonly fetch: NodeFetch;
   readonly clock: Clock;
@@ -40,7 +40,7 @@ export interface CallOptions {
 }
 
 /** Creates the caller of webhooks: POST over HTTP, whatever binding created the task (spec 4.3.3). */
-export function createWebhookCaller({ fetch, clock, timeoutMs }: CallOptions): CallWebhook {
+export function createWebhookPoster({ fetch, clock, timeoutMs }: WebhookRequestOptions): PostWebhook {
   return async (config, payload, signal) => {
     const limit = new AbortController();
     const leave = (): void => limit.abort(signal.reason);
@@ -87,7 +87,7 @@ function createHeaders(
 
 const retriedStatuses: ReadonlySet<number> = new Set([408, 429]);
 
-function readOutcome({ status, headers }: HttpAnswer, now: number): CallOutcome {
+function readOutcome({ status, headers }: HttpAnswer, now: number): AttemptOutcome {
   if (status >= 200 && status < 300) return { kind: "taken" };
   const reason = `it answered with status ${status}`;
   if (status < 500 && !retriedStatuses.has(status)) return { kind: "refused", reason };
