@@ -50,7 +50,7 @@ export type ClientOperations = {
   ) => ReturnType<Operations<CallOptions>[K]>;
 };
 
-/** What a client is built from. */
+/** The parts of a client. */
 export interface ClientParts {
   readonly access: Pick<AgentAccess, keyof AgentAccess>;
   readonly clock: Clock;

@@ -2,7 +2,7 @@ import { MissingOperationError } from "../binding/transport.js";
 import { A2AError, ConnectionError, errorTable } from "../protocol/errors.js";
 import { CredentialsError, NoInterfaceError } from "./connection.js";
 
-// What a failed call means for the next step: another interface, a retry, or an answer for the caller.
+// Decides the next step after a failed call: another interface, a retry, or an error for the caller.
 
 /** Facts about a failed call. */
 export interface CallCircumstances {

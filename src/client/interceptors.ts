@@ -6,7 +6,7 @@ import type { Message, StreamResponse, Task, TaskStatus } from "../protocol/mode
 import type { StreamItem } from "../protocol/operations.js";
 import type { AuthorizationPrompt, ClientInterceptor, ClientOptions } from "./options.js";
 
-// What stands in front of the calls of a client: the interceptors of its caller, and the one that shows requests for an
+// The interceptors of a client's calls: those of its caller, and the one that shows requests for an
 // authorization. Loaded by the first call of a client that has any.
 
 /** Puts interceptors in front of a caller, and the one that shows requests for an authorization. */

@@ -34,7 +34,7 @@ export function localClient(agent: LocalAgent): Client {
     access: accessTo(agent),
     clock: agent.clock,
     limits: { ...defaultClientLimits, ...fixedClientLimits },
-    // What the agent refuses was not lost on the way.
+    // In this process no call is lost on the way, so a refusal is final.
     retries: createRetries({ maxAttempts: 1 }),
     options: { sendOnce: false },
     closeSignal: closing.signal,

@@ -74,7 +74,7 @@ export function createRetries(options: RetryOptions = {}, random: () => number =
   };
 }
 
-/** What all retries of a client share. */
+/** Parts that all retries of a client share. */
 export interface RetryParts {
   readonly retries: Retries;
   readonly clock: Clock;

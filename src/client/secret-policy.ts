@@ -4,7 +4,7 @@ import { isLoopback } from "../protocol/loopback.js";
 import type { AgentCard } from "../protocol/model.js";
 import { hasSecretWord } from "../protocol/secret-names.js";
 
-/** What an interface is not called with, as reasons for people. */
+/** Whether an interface may get credentials and headers; a refusal is a reason for people. */
 export interface SecretPolicy {
   /** Why it gets no credentials; `undefined` if it may have them. */
   readonly noCredentials: string | undefined;

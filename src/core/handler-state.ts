@@ -19,7 +19,7 @@ import { TurnSlots } from "./turn-slots.js";
 import { markStarted, type TurnClients, type TurnStart, type TurnTarget } from "./turn-start.js";
 import { shareWatch } from "./watch.js";
 
-/** What may change when an agent is replaced. */
+/** Options that may change when an agent is replaced. */
 export interface RuntimeOptions {
   readonly agent: Agent;
   /** Whether any process that finds a dead process's turn re-runs it. Default: false, the task fails. */
@@ -60,7 +60,7 @@ type ReleaseMember =
   | "startTurn";
 
 /**
- * What a handler keeps when its agent is replaced: everything about its tasks in this process. Each release of the
+ * The state that a handler keeps when its agent is replaced: its tasks in this process. Each release of the
  * agent has a runtime over it, and a turn stays with the runtime that it began with.
  */
 export class HandlerState {
@@ -119,7 +119,7 @@ export class HandlerState {
     this.#sweeping = { ...runtime, store: runtime.storeFor("sweep") };
   }
 
-  /** What releases have in common is counted for the latest alone. */
+  /** Whether this is the latest release, which reports the statistics that all releases share. */
   isLatest(runtime: Runtime): boolean {
     return this.#current === runtime;
   }

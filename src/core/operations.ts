@@ -31,7 +31,7 @@ type ScopeOf = (context: ServerContext, request: { readonly tenant: string }) =>
 /** Throws for an operation that the agent does not declare. */
 type Gate = (name: OperationName) => void;
 
-/** What the operations offer and what they refuse. */
+/** Options that enable, limit and refuse operations. */
 export interface OperationOptions {
   /** Default: true. */
   readonly streaming?: boolean | undefined;
@@ -96,7 +96,7 @@ export function createOperations(runtime: Runtime, options: OperationOptions): O
   };
 }
 
-/** What the operations depend on. */
+/** Dependencies of the operations. */
 interface OperationContext {
   readonly runtime: Runtime;
   readonly push: PushService | undefined;

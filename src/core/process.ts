@@ -32,8 +32,8 @@ export interface CoreProcessOptions {
 }
 
 /**
- * What a process has once, however many agents it serves: its lease in the store with one heartbeat, the store's health,
- * one poll for all watched tasks, the slots of turns, and the memory of their tasks.
+ * Parts that a process has once, whatever its number of agents: its lease in the store with one heartbeat, the store's
+ * health, one poll for all watched tasks, the slots of turns, and the memory of their tasks.
  */
 export interface CoreProcess {
   readonly store: TaskStore;

@@ -83,7 +83,7 @@ export function createRequestHandler(options: RequestHandlerOptions): Replaceabl
   });
 }
 
-/** What the releases of a handler have in common besides their state. */
+/** Parts that the releases of a handler share besides their state. */
 interface ReleaseGroup {
   /** Whether other processes may be on the store. */
   readonly isShared: boolean;

@@ -42,7 +42,7 @@ export function observeStore(store: TaskStore, health: StoreHealth, times: Store
   });
 }
 
-/** What the guards of a handler need. */
+/** Dependencies of a handler's store guards. */
 interface GuardOptions extends StoreTimes {
   readonly health: StoreHealth;
   readonly logger: Logger;

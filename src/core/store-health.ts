@@ -85,7 +85,7 @@ interface Outage {
   late?: unknown;
   /** Whether the database failed calls while probes succeeded. */
   isBroken: boolean;
-  /** What the log has of it already. */
+  /** Records of it that were logged already. */
   readonly logged: Set<keyof typeof records>;
 }
 

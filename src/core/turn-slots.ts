@@ -56,7 +56,7 @@ interface RunningTurn {
 /** The limits of one agent's turns. */
 type TurnLimits = Pick<CoreLimits, "turnsPerOwner" | "turnsPerProcess" | "turnWaitMs" | "turnWaitMaxBytes">;
 
-/** What one turn takes, until it is freed. */
+/** The slots of one turn, until they are freed. */
 interface TakenSlots {
   readonly owner: string;
   readonly ofCallers: readonly Slot[];
@@ -345,13 +345,13 @@ export class ProcessSlots {
   }
 }
 
-/** What a turn counts besides the bytes of its task. */
+/** Bytes counted for a turn besides those of its task. */
 const turnBytes = 64 << 10;
 
 /** An owner with this much or less is never refused for its share: four small turns have less. */
 const leastShare = 5 * turnBytes;
 
-/** What an owner's running turns take. */
+/** The share of an owner's running turns. */
 interface Share {
   readonly turns: number;
   readonly bytes: number;

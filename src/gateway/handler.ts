@@ -32,7 +32,7 @@ import { AccountedAnswer } from "./accounted-answer.js";
 import { isOutage, isUnsent, publicFailure } from "./failures.js";
 import type { Upstream } from "./upstream.js";
 
-/** What the gateway's calls depend on. */
+/** Dependencies of the gateway's calls. */
 export interface ForwardingOptions {
   readonly upstream: Pick<Upstream, "client" | "doubt">;
   /** The caller's headers to forward. */
@@ -253,7 +253,7 @@ interface PassedCall {
 
 // Refuses what the agent would do differently than its caller expects. The agent judges everything else.
 function admit({ pushes, load }: ForwardingOptions, { operation, request, context }: PassedCall): AnyMessage {
-  // What resumes an earlier send is a read.
+  // A call that resumes an earlier send is a read.
   if (isSend(operation) && context.after === undefined) checkLoad(load);
   const { tenant = "", configuration } = dynamic(request) as Partial<SendMessageRequest>;
   if (tenant !== "" && tenant !== context.principal.tenant) {

@@ -76,7 +76,7 @@ export function republishCard(options: RepublishOptions): RepublishedCard {
   };
 }
 
-// What holds for callers of one version may not hold for others.
+// Each version gets its own card, since the agent may differ for its callers.
 function withOwnCard(version: Version, cardFor: RepublishOptions["cardFor"]): Version {
   return {
     ...version,

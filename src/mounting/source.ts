@@ -2,7 +2,7 @@ import { noop } from "../protocol/async/noop.js";
 import { isObject } from "../protocol/kinds.js";
 import type { MountedAgent } from "../server/agent.js";
 
-// What the entries of all frameworks share: the agent to mount, which may still be under construction.
+// The agent that an entry of any framework mounts. It may still be under construction.
 
 /**
  * The agent to mount: `createAgent(…)` itself, which is a promise, or what it resolves to. A function is called with the

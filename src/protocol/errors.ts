@@ -1,6 +1,6 @@
 import { suggestion } from "./nearest.js";
 
-/** What a program does about an error, by its code alone. */
+/** How programs handle an error, by its code alone. */
 interface ErrorColumns {
   /** The specification's own words, which callers look for at the beginning of a message. See `errorForPeer`. */
   readonly words?: string;

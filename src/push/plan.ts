@@ -12,7 +12,7 @@ export interface ChunkRun {
   readonly last: number;
 }
 
-/** What to send: an event as it is, or one that joins a run of chunks. */
+/** A due delivery: an event as it is, or one that joins a run of chunks. */
 export type Due =
   | { readonly kind: "event"; readonly event: StreamResponse }
   | { readonly kind: "chunks"; readonly run: ChunkRun };

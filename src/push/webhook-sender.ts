@@ -12,7 +12,7 @@ import type { AttemptScheduler, WebhookRoute } from "./attempt-scheduler.js";
 import type { PushLimits } from "./limits.js";
 import type { AttemptOutcome, PostWebhook, WebhookPayload } from "./webhook-request.js";
 
-/** What all deliveries of a process share. The process that holds a configuration delivers it. */
+/** Dependencies that all deliveries of a process share. The process that holds a configuration delivers it. */
 export interface DeliveryDeps {
   readonly store: PushStore;
   readonly tasks: TaskStore;
@@ -21,7 +21,7 @@ export interface DeliveryDeps {
   readonly limits: PushLimits;
   readonly scheduler: AttemptScheduler;
   readonly post: PostWebhook;
-  /** What a webhook's version delivers: events or tasks. */
+  /** Finds the adapter of a webhook's version, which delivers events or tasks. */
   readonly findAdapter: (registration: PushRegistration) => PushAdapter;
   /** Follows calls. Absent without telemetry. */
   readonly telemetry?: WebhookTelemetry | undefined;
@@ -105,7 +105,7 @@ export class WebhookSender {
     }
   }
 
-  /** What the webhook receives: events, or its task's current state. */
+  /** Whether the webhook receives events or its task's current state. */
   get delivers(): PushAdapter["delivers"] {
     return this.#adapter.delivers;
   }
@@ -194,7 +194,7 @@ function writeWebhookPayload(
   return { body: adapter.write({ response: event }), mediaType, tokenHeaders };
 }
 
-/** What caused the last turn of a task, in its trace: the wake that started it, or the send of its message. */
+/** Finds the cause of a task's last turn in its trace: the wake that started it, or the send of its message. */
 async function findTurnCause(
   tasks: Pick<TaskStore, "heads" | "recordsAt">,
   key: number,

@@ -71,7 +71,7 @@ export class FailedAttempts<H extends AttemptHead> {
    */
   readonly #results = new WeakMap<object, number>();
   readonly #secret = randomBytes(32).toString("base64url");
-  /** What checks read, in any call so far. */
+  /** Headers that checks have read in any call so far. */
   readonly #names = new Set<string>();
   #readsQuery = false;
   #readsCertificate = false;

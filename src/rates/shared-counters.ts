@@ -14,7 +14,7 @@ import { computeShift } from "./rate.js";
 interface Block {
   /** Below 0: used, and not counted by the store yet. */
   left: number;
-  /** What the store had left at its last answer; `undefined` before that. */
+  /** The store's balance at its last answer; `undefined` before that. */
   storeLeft: number | undefined;
   /** By the monotonic clock. */
   endsAt: number;
@@ -52,7 +52,7 @@ export interface SharedCountersOptions {
 export class SharedCounters implements Counters {
   readonly #options: SharedCountersOptions;
   readonly #blocks = new Map<string, Block>();
-  /** What the next statement draws. */
+  /** Claims that the next statement draws. */
   #openClaims = new Map<string, OpenClaim>();
   #next: Promise<void> | undefined;
   #lastQuery: Promise<void> = Promise.resolve();

@@ -9,7 +9,7 @@ import type { AdmissionLimits } from "./limits.js";
 import { UnsentBudget } from "./unsent-budget.js";
 import { createWorkQueue, type WorkQueue } from "./work-queue.js";
 
-/** What all calls of a process share: bytes in memory, open streams, the processor for large work. */
+/** The admission of a process, shared by all calls: bytes in memory, open streams, the queue for large work. */
 export interface ProcessAdmission {
   readonly requests: ByteLedger;
   readonly unsent: UnsentBudget;

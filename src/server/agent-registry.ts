@@ -23,7 +23,7 @@ import type { ServerProcess } from "./server-process.js";
 // that leaves drains first, and an agent with the same `agentId` waits for that. A server of one agent has a registry
 // with one entry, at the root, which only `close` ends.
 
-/** What a server has once, before its agents. */
+/** Parts that a server has once, whatever its agents. */
 export interface ServerParts {
   readonly options: Pick<HostOptions, "allowedHosts"> & Pick<ListenOptions, "reflection">;
   readonly host: string;
@@ -46,7 +46,7 @@ export interface ServerParts {
 export interface PlannedAgent<A extends ComposedAgent = ComposedAgent> {
   /** `""` for the root, else `/weather`. */
   readonly path: string;
-  /** What errors call it. Default: the host of the server, whose one agent it is. */
+  /** Its name in errors. Default: the host name of the server, whose only agent it is. */
   readonly title?: string;
   readonly agentId: string;
   /** Its options as they were given. */

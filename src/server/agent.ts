@@ -97,7 +97,7 @@ export async function createAgent(options: AgentOptions): Promise<MountedAgent> 
   };
 }
 
-/** What the host of a composed agent may do with its tasks and conversations. */
+/** Gives the program that runs an agent access to its tasks and conversations. */
 export function createTaskAccess({ handler }: Pick<ComposedAgent<ReplaceableHandler>, "handler">): HostedAgent {
   return {
     tasks: {

@@ -16,8 +16,8 @@ import type { Authenticate, Authentication, AuthenticationOptions, Caller } from
 import { createNetworkReader } from "./network-reader.js";
 import type { HostOptions } from "./options.js";
 
-// What holds callers to the options `auth`, `authenticate` and `securityDeclaration`, and says in the card what is required. Apart
-// from `authentication.ts` since it is loaded only where one of them is given, and the gate with `auth` alone.
+// Enforces the options `auth`, `authenticate` and `securityDeclaration`, and lists the requirements in the card. Apart
+// from `authentication.ts` since it is loaded only if one of them is given, and the gate only with `auth`.
 
 /** The security schemes and requirements that the card lists; `undefined` when there are none. */
 export function cardSecurity({
@@ -191,7 +191,7 @@ function readOneValue(name: string, values: readonly string[]): string | undefin
   throw new A2AError("invalidRequest", `the query has several values of ${name} that differ: send one`);
 }
 
-/** What `authenticate` and schemes see of a call. Its members may be taken apart; those that few read cost nothing. */
+/** A call as `authenticate` and the schemes see it. Members can be destructured; rarely read ones are lazy. */
 class CallFacts implements Caller {
   readonly binding: CallOrigin;
   readonly header: Caller["header"];

@@ -16,7 +16,7 @@ import type { Limits } from "./limits.js";
 
 // The server sides of all bindings, one row for each row of the table in `protocol/bindings.ts`.
 
-/** What a binding serves. */
+/** How a binding is served. */
 export interface BindingSetting {
   readonly versions: readonly Version[];
   readonly service: Service;
@@ -32,11 +32,11 @@ interface Routes {
   readonly beside?: HttpEndpoint | undefined;
 }
 
-/** What a binding with its own connections needs from the host. */
+/** Dependencies of a binding with its own connections. */
 export interface EngineSetting {
   /** The versions of all agents, newest first. */
   readonly versions: readonly Version[];
-  /** What answers at an authority (`host:port`). */
+  /** Finds the service at an authority (`host:port`). */
   readonly at: (authority: string) => AddressedService;
   readonly limits: Limits;
   /** Books what the peers of HTTP/2 do not take. */

@@ -37,7 +37,7 @@ export interface MemoryLoad {
 /** Up to this size a call counts for the process alone: it takes less than finding out who the caller is. */
 const smallBytes = 1024;
 
-/** What a piece of a request takes at least, however small: Node makes a buffer of each. */
+/** Minimum size of a piece of a request: Node makes a buffer of each. */
 const pieceBytes = 256;
 
 /** `maxBytes`: the limit of the process. */

@@ -51,7 +51,7 @@ export interface ServerSettings {
   readonly load: Load | undefined;
 }
 
-/** What answers the calls that a host admits. */
+/** Answers the calls that the server admits: a local agent or a gateway. */
 export interface AgentBackend<H extends RequestHandler = RequestHandler> {
   readonly handler: H;
   readonly card: PublishedCard;
@@ -196,7 +196,7 @@ export async function composeWithBackend<H extends RequestHandler>(
   };
 }
 
-/** What an agent's service is made of. */
+/** The parts of an agent's service. */
 interface ServiceParts {
   readonly options: HostOptions;
   readonly backend: AgentBackend;

@@ -52,7 +52,7 @@ export interface Catalogue {
   visiblePaths(request: HttpRequest): Promise<readonly string[]>;
 }
 
-/** What agents with names have in common. */
+/** Settings that all named agents share. */
 export interface DirectoryOptions<A extends ComposedAgent> {
   /** Path prefix of everything. Default: none. */
   readonly basePath?: string | undefined;
@@ -151,7 +151,7 @@ export class Directory<A extends ComposedAgent = ComposedAgent> {
     return endpoint(mountRequest(request, at.rest, request.mountPath + this.basePath + at.path));
   }
 
-  /** What answers gRPC calls at an authority. */
+  /** Finds the service for gRPC calls to an authority. */
   readonly at = (authority: string): AddressedService => {
     const hostEntry = this.#findByHost(authority);
     const destination = hostEntry?.destination ?? this.#front ?? this.#byPath.get("")?.destination;

@@ -16,7 +16,7 @@ import type { Limits } from "./limits.js";
  */
 const isBundled = !/\/dist\/chunks\/[\w-]+\.js$|\/src\/server\/listeners\.ts$/.test(String(import.meta.url));
 
-/** What every port of a server has in common. */
+/** Options that all ports of a server share. */
 export interface PortOptions {
   readonly host: string;
   readonly tls: TlsOptions | undefined;

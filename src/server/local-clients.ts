@@ -59,7 +59,7 @@ export class LocalClients {
     return this.#createClient(path, (of) => of.inProcess({ principal, headers }), undefined);
   }
 
-  /** What the turns of an agent use. */
+  /** The clients for the turns of an agent. */
   of(key: string, agentOptions: ServedAgentOptions): TurnClients {
     return (path, turn, options = {}) => this.#turnClient({ key, agentOptions }, { path, turn, options });
   }

@@ -42,7 +42,7 @@ export interface Handlers {
   koa(options?: MountOptions): Promise<KoaMiddleware>;
 }
 
-/** What the whole agent says about its address and its callers. */
+/** The agent's own options about its address and its callers. */
 type AgentSettings = Pick<
   AgentOptions,
   "basePath" | "publicUrl" | "auth" | "authenticate" | "anonymous" | "trustProxy" | "cors" | "allowedHosts"
@@ -133,7 +133,7 @@ function mountHint(entry: string, basePath: string | undefined, prefix: string):
 
 const ownPaths = [...cardPaths, ...bindings.map(({ path }) => path)];
 
-/** What precedes a path of an agent, as `/agents/a` in `/agents/a/json-rpc`; `undefined` if it looks like none. */
+/** Finds the prefix of an agent's path, such as `/agents/a` in `/agents/a/json-rpc`; `undefined` if there is none. */
 function findPrefix(path: string): string | undefined {
   const starts = ownPaths
     .flatMap((agentPath) => (agentPath === "" ? [] : [`${path}/`.indexOf(`${agentPath}/`)]))

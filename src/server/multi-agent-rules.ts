@@ -4,7 +4,7 @@ import { processLimits } from "./limits.js";
 import type { ServeAgentsOptions, ServedAgentOptions } from "./multi-agent-options.js";
 import { agentMembers, listenMembers, serveContradictions } from "./option-rules.js";
 
-// What the options of several agents may be.
+// The rules for the options of servers with several agents.
 
 const pathForm = /^\/(?!\.)[\w.~-]{0,63}$/;
 

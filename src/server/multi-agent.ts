@@ -80,7 +80,7 @@ export interface ServedAgents extends Iterable<ServedAgent> {
   remove(path: string, drainMs?: number): Promise<boolean>;
 }
 
-/** What agents with names share. */
+/** Parts that all named agents share. */
 export interface SharedParts extends ServerParts {
   readonly options: ServeAgentsOptions & { readonly logger: Logger };
   readonly directory: Directory<ComposedLocalAgent>;

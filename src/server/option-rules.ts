@@ -44,7 +44,7 @@ import type {
 } from "./options.js";
 import type { OverloadMeasure } from "./overload/limits.js";
 
-// What each option may be. An unknown one is refused where it is given, since what it was meant to do would not happen.
+// The rule for each option. Unknown options are refused, since they would have no effect.
 
 const port = { rule: count(65_535) };
 const names: Member = { rule: entries(text) };

@@ -88,7 +88,7 @@ export function bindAddress(options: Pick<ListenOptions, "port" | "host" | "grpc
   };
 }
 
-/** What a port serves, and what it does when the port opens and closes. */
+/** Handlers of a port: for requests, and for its opening and closing. */
 export interface PortHandlers {
   readonly directory: Pick<Directory, "endpoint" | "explainMissing" | "at" | "versions" | "hasNames">;
   /** Has the agents' own ports for gRPC. */

@@ -128,7 +128,7 @@ async function openCounters({ clock, logger, rateStore }: CounterParts, scope: s
   return rateStore === undefined ? local : new SharedCounters({ store: rateStore, scope, local, clock, logger });
 }
 
-/** What cannot hold, each as a sentence that says what to change. */
+/** Limits that contradict each other, each with a sentence that says what to change. */
 function contradictions(
   options: RateLimiterOptions,
   table: LimitTable,

@@ -61,7 +61,7 @@ function namesAgents(options: ServeOptions | ServeAgentsOptions): options is Ser
   return typeof options === "object" && options !== null && "agents" in options && options.agents !== undefined;
 }
 
-/** What a server of one agent serves. */
+/** The agent of a server with one agent. */
 export interface OneAgent<A extends ComposedAgent> {
   /** Whether tasks run here. A gateway has none. */
   readonly hasTasks: boolean;
@@ -115,7 +115,7 @@ export interface PlannedAgents<A extends ComposedAgent> {
   close?(): Promise<void>;
 }
 
-/** What a server serves. */
+/** The agents and handlers of a server. */
 interface Contents<P> {
   /** Options of single agents that concern the whole port. Default: none, those of the server say everything. */
   readonly agentOptions?: readonly Pick<ServedAgentOptions, "auth" | "hosts">[];

@@ -16,7 +16,7 @@ import { resolveLogger } from "./log/stderr-logger.js";
 import type { AgentOptions, HostOptions } from "./options.js";
 import { createLoad, type Load } from "./overload/load.js";
 
-/** What a server has once, however many agents it serves. */
+/** Parts that a server has once, whatever its number of agents. */
 export interface ServerProcess {
   readonly admission: ProcessAdmission;
   readonly clock: Clock;

@@ -36,7 +36,7 @@ export function createSniffer(
       });
     },
     drain: () => {
-      // What has arrived is read first, also where a busy process reads it late.
+      // Reads bytes that have arrived first, even if a busy process reads them late.
       const close = (socket: Socket): unknown =>
         setImmediate(() => setImmediate(() => acceptTimes.has(socket) && socket.destroy()));
       for (const [socket, acceptTime] of acceptTimes)

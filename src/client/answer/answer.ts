@@ -7,7 +7,7 @@ import type { Artifact, Message, SendMessageResponse, Task } from "../../protoco
 import { type StateName, stateName } from "../../protocol/states.js";
 import { type Inspect, inspectWith } from "./inspect.js";
 
-// What an agent answered, for programs: texts, data, files and events instead of protocol messages.
+// An agent's answer for programs: texts, data, files and events instead of protocol messages.
 
 /** An artifact of an answer in plain values. */
 export interface AnswerArtifact {

@@ -21,7 +21,7 @@ export type AnswerEvent = TaskEvent | MessageEvent | StatusEvent | ArtifactEvent
 
 const code = "invalidAgentResponse";
 
-/** What all events have. An event keeps what came over the wire, and computes its members when they are read. */
+/** Base of all events. An event keeps its wire message and computes its members when they are read. */
 abstract class AnyEvent<P> {
   protected readonly payload: P;
   private readonly item: StreamItem;

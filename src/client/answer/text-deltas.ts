@@ -97,7 +97,7 @@ export class TextDeltas {
   }
 }
 
-/** What an artifact's text gains beyond what was shown; the whole text when it has become another. */
+/** Returns the text to append to the shown text of an artifact; the whole text if it was replaced. */
 function addText(shownText: ShownText, text: string): string {
   const ahead = shownText.text.length - shownText.at;
   if (ahead > 0) {

@@ -20,7 +20,7 @@ export interface DiscoveryOptions {
   readonly cache: CardCache | undefined;
   readonly maxBytes: number;
   readonly timeoutMs: number;
-  /** What earlier attempts have left of `timeoutMs`. Default: all of it. */
+  /** Time left of `timeoutMs` after earlier attempts. Default: all of it. */
   readonly leftMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Version whose card is requested. Default: the card for readers of any version. */
@@ -55,7 +55,7 @@ export function cardUrls(agent: string | URL): readonly string[] {
   return [...new Set([base, url.origin].flatMap((location) => wellKnown.map((path) => `${location}${path}`)))];
 }
 
-/** What a client may call. */
+/** Bindings and versions that a client can call. */
 export interface SupportedProtocols {
   /** Versions that may be used. Default: any that the client knows. */
   readonly versions: readonly string[] | undefined;

@@ -15,7 +15,7 @@ export interface TaskViewOptions {
 }
 
 /**
- * What the reader of a stream has received of its task, so that the stream can continue after a break. For an agent
+ * The task as the reader of a stream has received it, so that the stream can continue after a break. For an agent
  * that numbers its events the last id is enough; for others the task itself is kept, to be compared with its later
  * state.
  */

@@ -9,7 +9,7 @@ import { type StoreTimes, StoreUnavailable, storeRetries } from "../store-failur
 import { type Conversations, conversationsOff } from "./conversations.js";
 import type { ConversationLog } from "./log.js";
 
-/** What the state of a context needs. */
+/** Dependencies of the state of a context. */
 export interface ContextStateDeps extends StoreTimes {
   readonly store: TaskStore;
   readonly newId: () => string;

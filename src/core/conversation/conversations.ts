@@ -44,7 +44,7 @@ interface Exchange {
   readonly reply: SizedMessage;
 }
 
-/** What direct replies need beside the log. */
+/** Dependencies of direct replies besides the log. */
 export interface DirectReplyDeps extends ConversationDeps {
   readonly health: Pick<StoreHealth, "away">;
 }

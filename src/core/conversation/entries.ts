@@ -2,7 +2,7 @@ import { sizeOfArtifact, sizeOfMessage } from "../../protocol/check/size.js";
 import { type Artifact, type Message, Role } from "../../protocol/model.js";
 import type { ConversationRecord } from "../ports.js";
 
-/** What an entry is made with, beside its content. */
+/** Facts about an entry besides its content. */
 export interface EntryFacts {
   readonly taskId: string;
   readonly at: number;

@@ -25,7 +25,7 @@ import type { TurnStart } from "../turn-start.js";
 // A process runs one claim of a task at a time (`claiming`). A claim whose answer is late may still arrive: then the turn is
 // started where the answer arrives, unless the handler has closed.
 
-/** What a claim writes, and the turn it starts. */
+/** The write of a claim, and the turn it starts. */
 export interface TurnClaim {
   /** Ordinal of the turn. */
   readonly turn: number;

@@ -41,7 +41,7 @@ export async function deliver(runtime: Runtime, start: TurnStart): Promise<Deliv
   throw contentionError();
 }
 
-/** What an idempotent delivery knows about its message. */
+/** Positions that an idempotent delivery knows about its message. */
 export interface ClaimNumbers {
   /** Number of the last record before the first try. */
   readonly after: number;

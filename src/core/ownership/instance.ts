@@ -147,7 +147,7 @@ function watchLeases({ store, clock, limits, logger }: InstanceOptions): LeaseWa
   };
 }
 
-/** What one handler does with each heartbeat. */
+/** Work of one handler at each heartbeat. */
 interface Sweeps {
   /** Starts a sweep unless one is under way. */
   sweep(): void;

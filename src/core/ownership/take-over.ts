@@ -58,7 +58,7 @@ function wasRefused({ lostTasks, instance }: Runtime, { head }: StoredTask): boo
   return lostTasks.get(head.id)?.refused === true && head.holder === instance && head.epoch === 1;
 }
 
-// What ends the wait of a turn that asked. A message does before a wake.
+// Finds the entry that ends the wait of a turn that asked. A message precedes a wake.
 function findWaitEnd(entries: readonly InboxEntry[]): TurnStart["answeredBy"] {
   if (entries.some(({ send }) => send !== undefined)) return "message";
   return entries.length > 0 ? "wake" : undefined;

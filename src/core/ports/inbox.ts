@@ -26,7 +26,7 @@ export interface SendContext {
   readonly trace?: TraceContext | undefined;
 }
 
-/** What a turn needs of a send that another process received. Holds no credentials. */
+/** A send that another process received, for the turn. Holds no credentials. */
 export interface QueuedSend extends SendContext {
   readonly message: Message;
 }

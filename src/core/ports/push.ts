@@ -25,7 +25,7 @@ export interface PushRegistration {
   readonly settled?: boolean | undefined;
 }
 
-/** What a finished delivery knows of its configuration: its holder, and the last record of the task. */
+/** The state of a configuration at the end of its delivery: its holder, and the last record of the task. */
 interface PushEnd {
   readonly holder: string;
   readonly cursor: number;
@@ -70,7 +70,7 @@ export const pushCalls = {
   release: "write",
 } as const satisfies PortMethods<Omit<PushStore, "close">>;
 
-/** What the core needs for push notifications: the store, the policy checks, and the delivery. */
+/** Push notifications for the core: the store, the policy checks, and the delivery. */
 export interface PushService {
   readonly store: PushStore;
   /** Violations of a configuration, such as a URL that may not be called or a broken header. */

@@ -13,7 +13,7 @@ export interface OptionPair {
   readonly upper: string;
   /** Default: 1. */
   readonly factor?: number | undefined;
-  /** What would happen otherwise. */
+  /** The consequence, if it were allowed. */
   readonly why: string;
 }
 

@@ -166,7 +166,7 @@ function sizeOfValue(value: Value): number {
   return kind.value.values.reduce((sum, each) => sum + sizeOfValue(each), messageBytes);
 }
 
-// What free JSON takes in the heap of Node 24, measured: a number or a reference, and what is added to it.
+// Sizes of free JSON in the heap of Node 24, measured: a number or a reference, and the overhead of each kind.
 const slotBytes = 8;
 const stringBytes = 32;
 const listBytes = 40;

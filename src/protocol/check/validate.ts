@@ -25,7 +25,7 @@ import { defaultValidationLimits, type ValidationLimits } from "../validation-li
 import { addViolation, prefixIndex, prefixMember } from "../violations.js";
 import { findCountRule, findLengthRule, findRangeRule, findRootRule, isHeaderField } from "./field-rules.js";
 
-// What a message must hold beyond its types, for every binding: REQUIRED fields, oneofs, enums, lengths, ranges
+// Checks messages beyond their types, for every binding: REQUIRED fields, oneofs, enums, lengths, ranges
 // (spec 1.6, 2.3). Compiled once per message type, like the reader.
 
 interface Run extends FreeJsonCheck {

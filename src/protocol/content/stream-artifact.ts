@@ -7,7 +7,7 @@ export interface StreamArtifactOptions extends Omit<ArtifactOptions, "append" | 
   readonly mediaType?: string | undefined;
 }
 
-/** What agents emit: each event has the name of its type. */
+/** An event that an agent emits, with the name of its type. */
 interface AnyEvent {
   readonly $typeName: string;
 }

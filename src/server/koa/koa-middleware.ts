@@ -8,7 +8,7 @@ import { NodeRequest, splitTarget } from "../../binding/http/node-request.js";
 import { readParsedBody } from "../../binding/http/request-body.js";
 import { type CallTimes, defaultListenerLimits } from "../../binding/listen/connection.js";
 
-/** What the middleware uses of Koa's context. Koa's types are no dependency of a program that does not use it. */
+/** The part of Koa's context that the middleware uses. Programs without Koa do not need its types. */
 export interface KoaCall {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;

@@ -102,7 +102,7 @@ const heapRule: LevelRule = {
   isUrgent: true,
 };
 
-// What V8 has not returned yet counts as well, so that the part is high in a healthy process too.
+// Memory that V8 has freed but not returned counts too, so the share is high in a healthy process as well.
 const containerRule: LevelRule = { ...heapRule, excess: { begins: 0.96, ends: 0.94 } };
 
 const eventLoopRule: LevelRule = {

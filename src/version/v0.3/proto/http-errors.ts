@@ -52,7 +52,7 @@ function isNumberOfError(code: JsonValue | undefined): code is number {
   return typeof code === "number" && code < 0;
 }
 
-/** What servers of 0.3 mean by statuses that have another error in later versions, or none. */
+/** Errors of 0.3 for statuses that mean another error in later versions, or none. */
 const codesByStatus: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
   [409, "taskNotCancelable"],
   [415, "contentTypeNotSupported"],
