@@ -87,7 +87,9 @@ export function openGate(options: AuthOptions, environment: SchemeEnvironment): 
   const [first, second] = checks;
   if (first !== undefined && second === undefined) return { identify: identifyBy(first, admit) };
   const isEnough =
-    options.principal === undefined ? enoughFor(credentialNeeds, checks, namesIn(furtherNeeds)) : () => false;
+    options.principal === undefined
+      ? createSufficiencyCheck(credentialNeeds, checks, namesIn(furtherNeeds))
+      : () => false;
   return {
     identify(call) {
       const findings = runChecks(checks, call, isEnough);
@@ -120,7 +122,11 @@ type IsEnough = (place: number, identities: Findings["identities"]) => boolean;
  * A caller with an identity is not checked by further schemes: an introspection endpoint would otherwise get every token
  * of the other schemes. The first satisfied alternative decides, so all before it must have been checked.
  */
-function enoughFor(credentialNeeds: readonly Needs[], checks: Checks, furtherNeeds: ReadonlySet<string>): IsEnough {
+function createSufficiencyCheck(
+  credentialNeeds: readonly Needs[],
+  checks: Checks,
+  furtherNeeds: ReadonlySet<string>,
+): IsEnough {
   const checkedBefore = checks.map((_, place) => {
     const names = new Set(checks.slice(0, place).map(([name]) => name));
     const firstOpen = credentialNeeds.findIndex((needs) => needs.some(([name]) => !names.has(name)));

@@ -31,7 +31,7 @@ export interface Composition extends Pick<InterfacePoolOptions, "clock" | "probe
 /** The callable interfaces of a card, in the order they are tried. */
 export function createPool(card: AgentCard, composition: Composition): InterfacePool {
   const { clock, probeTimeoutMs, onConnection } = composition;
-  const interfaces = dropNameless(
+  const interfaces = preferIdempotent(
     card,
     sortInterfaces(card, composition.prefer).map((entry) => classify(entry, composition)),
     composition.sendOnce,
@@ -84,7 +84,7 @@ function classify(
 }
 
 /** Drops interfaces over which an agent that deduplicates messages would not do so, unless there are no others. */
-function dropNameless(
+function preferIdempotent(
   card: AgentCard,
   interfaces: readonly (UsableInterface | UnusedInterface)[],
   sendOnce: boolean,

@@ -44,15 +44,15 @@ interface Candidate {
   /** It has answered in the form of its version, which is no longer a guess. */
   settled: boolean;
   /** It is skipped until this time. */
-  restsUntil: number;
+  suspendedUntil: number;
   /** Failures since its last answer. */
   failures: number;
   /** It failed, or a call to it was given up, since its last answer. */
-  doubted?: boolean;
+  suspected?: boolean;
   reason: string;
 }
 
-const restPauses = { firstMs: 30_000, maxMs: 600_000 };
+const suspensionBackoff = { firstMs: 30_000, maxMs: 600_000 };
 const forGood = Number.MAX_SAFE_INTEGER;
 
 interface Try {
@@ -76,12 +76,12 @@ function planTries(
 ): Try[] {
   const isRead = operation.idempotent && !operation.streams;
   return order.map((candidate, index): Try => {
-    const { client, proven, doubted } = candidate;
+    const { client, proven, suspected } = candidate;
     // The last one needs no trial: there is no other to fall back to.
     if (proven || (index + 1 === order.length && !client.isGuess)) return { candidate, trial: undefined };
     if (isRead && !client.isGuess) return { candidate, trial: "call" };
     // A card that says what an interface speaks is trusted until a call to it gets no answer.
-    const isTrusted = !doubted && !client.isGuess && (repeatable || declaresVersion(client.name.version));
+    const isTrusted = !suspected && !client.isGuess && (repeatable || declaresVersion(client.name.version));
     return { candidate, trial: isTrusted ? undefined : "probe" };
   });
 }
@@ -101,7 +101,7 @@ export class InterfacePool implements Attempt {
   constructor(options: InterfacePoolOptions) {
     this.#options = options;
     this.#candidates = options.interfaces.flatMap((client) =>
-      "reason" in client ? [] : [{ client, proven: false, settled: false, restsUntil: 0, failures: 0, reason: "" }],
+      "reason" in client ? [] : [{ client, proven: false, settled: false, suspendedUntil: 0, failures: 0, reason: "" }],
     );
   }
 
@@ -172,23 +172,23 @@ export class InterfacePool implements Attempt {
   ): boolean {
     const { client, settled, proven } = candidate;
     if (error instanceof OtherVersionError) {
-      this.#rest(candidate, describeFailure(error));
-      candidate.restsUntil = forGood;
+      this.#suspend(candidate, describeFailure(error));
+      candidate.suspendedUntil = forGood;
       return repeatable;
     }
     if (client.isGuess && !settled && (isProbing || isSend(operation)) && isUnknownMethod(error)) {
-      this.#rest(candidate, describeFailure(error));
+      this.#suspend(candidate, describeFailure(error));
       wrongGuesses.push(candidate);
       // It may only lack the probe's method, so it gets the call if no other interface takes it.
       if (isProbing) tries.push({ candidate, trial: undefined });
       return true;
     }
     if (error instanceof ConnectionError || shouldTryNextInterface(error, { repeatable: true, proven })) {
-      this.#rest(candidate, describeFailure(error));
+      this.#suspend(candidate, describeFailure(error));
     } else if (isAnswer(error)) {
       this.#recordAnswer(candidate, wrongGuesses);
     } else if (isGivenUp(error)) {
-      candidate.doubted = true;
+      candidate.suspected = true;
     }
     return shouldTryNextInterface(error, { repeatable: isProbing || repeatable, proven });
   }
@@ -196,27 +196,29 @@ export class InterfacePool implements Attempt {
   // In order of preference; recently failed ones come last, the oldest failure first. A version known to be wrong is
   // not called again: its answers would look like those of an agent that is merely down.
   #order(now: number): readonly Candidate[] {
-    const available = this.#candidates.filter(({ restsUntil }) => restsUntil <= now);
+    const available = this.#candidates.filter(({ suspendedUntil }) => suspendedUntil <= now);
     if (available.length === this.#candidates.length) return available;
-    const unavailable = this.#candidates.filter(({ restsUntil }) => restsUntil > now && restsUntil !== forGood);
-    return [...available, ...unavailable.sort((a, b) => a.restsUntil - b.restsUntil)];
+    const unavailable = this.#candidates.filter(
+      ({ suspendedUntil }) => suspendedUntil > now && suspendedUntil !== forGood,
+    );
+    return [...available, ...unavailable.sort((a, b) => a.suspendedUntil - b.suspendedUntil)];
   }
 
-  #rest(candidate: Candidate, reason: string): void {
+  #suspend(candidate: Candidate, reason: string): void {
     candidate.proven = false;
-    candidate.doubted = true;
+    candidate.suspected = true;
     candidate.failures += 1;
-    candidate.restsUntil = this.#options.clock.now() + backoffMs(candidate.failures, restPauses);
+    candidate.suspendedUntil = this.#options.clock.now() + backoffMs(candidate.failures, suspensionBackoff);
     candidate.reason = reason;
   }
 
   // Guesses denied before the agent answered here are wrong for good.
   #recordAnswer(candidate: Candidate, wrongGuesses: readonly Candidate[]): void {
-    for (const guess of wrongGuesses) guess.restsUntil = forGood;
+    for (const guess of wrongGuesses) guess.suspendedUntil = forGood;
     candidate.proven = true;
-    candidate.restsUntil = 0;
+    candidate.suspendedUntil = 0;
     candidate.failures = 0;
-    candidate.doubted = false;
+    candidate.suspected = false;
     if (isSame(this.#connection, candidate.client.name)) return;
     const { interfaces } = this.#options;
     const before = interfaces.slice(0, interfaces.indexOf(candidate.client));

@@ -77,7 +77,7 @@ export class HandlerState {
     const { signals, clock, health, lease, instance, newId, yields, memory, slots } = process;
     this.#shared = {
       ...{ agentId, signals, clock, health, lease, instance, newId, yields, memory },
-      alarm: createAlarm(clock, () => ring(this.#latest())),
+      alarm: createAlarm(clock, () => wakeDueTasks(this.#latest())),
       watch: shareWatch(process.watch),
       turns: new TurnSlots(slots, coreLimits(limits), clock),
       lostTasks: new Map(),
@@ -168,7 +168,7 @@ function hasInline(configuration: QueuedSend["configuration"]): boolean {
   return configuration?.taskPushNotificationConfig !== undefined;
 }
 
-async function ring(runtime: Runtime): Promise<void> {
+async function wakeDueTasks(runtime: Runtime): Promise<void> {
   const releaseShutdown = runtime.turns.holdShutdown();
   try {
     await wakeDue(runtime);

@@ -44,7 +44,7 @@ export async function createPushConfig(
   const candidate = createRegistration(runtime, head, { config: request, registrant });
   const registration = request.id === "" ? candidate : await inheritCursor(push, candidate);
   registrant.progress.begun = true;
-  await keep(runtime, push, owesNothing(head, registration) ? settle(registration) : registration);
+  await keep(runtime, push, isFullyDelivered(head, registration) ? settle(registration) : registration);
   return withoutSecrets(candidate.config);
 }
 
@@ -156,7 +156,7 @@ function createRegistration(
 }
 
 // An ended task has no new events, but a replacement still owes the events that its predecessor has not delivered.
-function owesNothing({ state, seq }: Pick<Head, "state" | "seq">, { cursor }: PushRegistration): boolean {
+function isFullyDelivered({ state, seq }: Pick<Head, "state" | "seq">, { cursor }: PushRegistration): boolean {
   return isTerminal(state) && cursor >= seq;
 }
 

@@ -21,21 +21,21 @@ import { isAnswer, NoAnswer, StoreUnavailable, Unanswered, waitForStore } from "
 // The log and readiness follow outages, which are longer. An outage begins when the store is away, full or lost. It also
 // begins when calls fail although probes may succeed:
 //
-// - A send got no answer in time. The outage ends once writes have been in time for `calmMs`. Otherwise the outages of a
+// - A send got no answer in time. The outage ends once writes have been in time for `recoveryMs`. Otherwise the outages of a
 //   store of changing speed would begin and end every few seconds.
 // - A call failed because the database is damaged, unreadable or not writable in parts that no probe touches. The process is
 //   not ready once such calls have come for `storeOutageMs`. Successful probes prove nothing then, and a process that is not
-//   ready gets no calls. So the outage ends `mendedMs` after the last such call.
+//   ready gets no calls. So the outage ends `repairedMs` after the last such call.
 //
 // In all other cases it ends with the state `ready`.
 
 /** Pause between two probes. Refused callers get it as the time to wait. */
 const probeMs = 1000;
 /** How long writes must be in time before an outage with late ones is over. More than a late probe and the pause before it. */
-const calmMs = ({ storeWaitMs }: StoreHealthOptions["limits"]): number => storeWaitMs + 3 * probeMs;
+const recoveryMs = ({ storeWaitMs }: StoreHealthOptions["limits"]): number => storeWaitMs + 3 * probeMs;
 
 /** How long no call may have failed before an outage is over in which probes succeeded, in milliseconds. */
-const mendedMs = 600_000;
+const repairedMs = 600_000;
 
 /** Minimum time between two records of late calls outside an outage. */
 const lateLogPauseMs = 60_000;
@@ -102,7 +102,7 @@ export class StoreHealth {
   #confirmation: Promise<boolean> | undefined;
   #cancelProbe = noop;
   #cancelAway: (() => void) | undefined;
-  #cancelCalm = noop;
+  #cancelRecovery = noop;
   #closed = false;
   #isReady = true;
   /** The first call that was late while the store was not in doubt. */
@@ -164,7 +164,7 @@ export class StoreHealth {
     if (error instanceof Unanswered || error instanceof NoAnswer) this.#noteLate(error);
     if (meaning === "full") return this.#markAway(error, "full");
     if (meaning === "broken") this.#suspect(error);
-    this.#doubt();
+    this.#startProbing();
   };
 
   /**
@@ -174,7 +174,7 @@ export class StoreHealth {
   noteLateCall(error: unknown): void {
     if (this.#closed || this.#probes === undefined || this.#state !== "ready" || this.#probing !== undefined) return;
     this.#lateCall = error;
-    this.#doubt();
+    this.#startProbing();
   }
 
   /** Calls back when the store has been away for `storeOutageMs`, and when it is back after that. */
@@ -198,8 +198,8 @@ export class StoreHealth {
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelProbe();
-    this.#stopAwaitingAway();
-    this.#cancelCalm();
+    this.#stopAwayTimer();
+    this.#cancelRecovery();
     await this.#probing;
   }
 
@@ -220,7 +220,7 @@ export class StoreHealth {
   }
 
   // The calls of a probe also fail.
-  #doubt(): void {
+  #startProbing(): void {
     if (this.#state !== "ready" || this.#probing !== undefined) return;
     this.#state = "doubt";
     this.#probe();
@@ -228,7 +228,7 @@ export class StoreHealth {
 
   #probe(): void {
     this.#cancelProbe();
-    this.#probing ??= this.#tryOnce().finally(() => {
+    this.#probing ??= this.#probeOnce().finally(() => {
       this.#probing = undefined;
       if (!this.#closed && this.#state !== "lost" && (this.#state !== "ready" || this.#outage !== undefined)) {
         this.#cancelProbe = this.#options.clock.after(probeMs, () => this.#probe());
@@ -236,7 +236,7 @@ export class StoreHealth {
     });
   }
 
-  async #tryOnce(): Promise<void> {
+  async #probeOnce(): Promise<void> {
     const probes = this.#probes;
     if (probes === undefined) return;
     const state = this.#state;
@@ -269,7 +269,7 @@ export class StoreHealth {
     outage.isBroken = true;
     this.#log("broken", error);
     if (monotonic(clock) - outage.since >= limits.storeOutageMs) this.#setReady(false);
-    this.#awaitCalm();
+    this.#startRecoveryTimer();
   }
 
   #markLost(error: unknown): void {
@@ -280,16 +280,16 @@ export class StoreHealth {
     this.#begin();
     this.#log("lost", error);
     this.#cancelProbe();
-    this.#stopAwaitingAway();
-    this.#cancelCalm();
+    this.#stopAwayTimer();
+    this.#cancelRecovery();
     // Waiting does not help: the store does not come back.
     this.#setReady(false);
   }
 
   #noteLate(error: unknown): void {
     this.#begin().late ??= error;
-    this.#awaitAway();
-    this.#awaitCalm();
+    this.#startAwayTimer();
+    this.#startRecoveryTimer();
   }
 
   #markAway(error: unknown, state: "away" | "full"): void {
@@ -306,7 +306,7 @@ export class StoreHealth {
     outage.isBroken = false;
     this.#suspicion = undefined;
     this.#log(state, error);
-    this.#awaitAway();
+    this.#startAwayTimer();
     if (this.#probing === undefined) this.#cancelProbe = clock.after(probeMs, () => this.#probe());
   }
 
@@ -325,10 +325,10 @@ export class StoreHealth {
       this.#end();
       return;
     }
-    if (outage.late === undefined) this.#stopAwaitingAway();
+    if (outage.late === undefined) this.#stopAwayTimer();
     // It answers probes, so nothing else names the cause.
     else if (outage.logged.size === 0) this.#log("late", outage.late);
-    this.#awaitCalm();
+    this.#startRecoveryTimer();
   }
 
   // The store takes writes, so nothing else names the cause.
@@ -354,22 +354,22 @@ export class StoreHealth {
     records[record](this.#options.logger, error);
   }
 
-  #awaitAway(): void {
+  #startAwayTimer(): void {
     const { clock, limits } = this.#options;
     this.#cancelAway ??= clock.after(limits.storeOutageMs, () => this.#setReady(false));
   }
 
-  #stopAwaitingAway(): void {
+  #stopAwayTimer(): void {
     this.#cancelAway?.();
     this.#cancelAway = undefined;
   }
 
   // The probes go on meanwhile, since a process that is not ready gets no sends.
-  #awaitCalm(): void {
+  #startRecoveryTimer(): void {
     const { clock, limits } = this.#options;
-    this.#cancelCalm();
-    const ms = this.#outage?.isBroken === true ? mendedMs : calmMs(limits);
-    this.#cancelCalm = clock.after(ms, () => {
+    this.#cancelRecovery();
+    const ms = this.#outage?.isBroken === true ? repairedMs : recoveryMs(limits);
+    this.#cancelRecovery = clock.after(ms, () => {
       if (this.#state === "ready") this.#end();
     });
     if (this.#probing !== undefined) return;
@@ -383,8 +383,8 @@ export class StoreHealth {
     const awayMs = monotonic(clock) - this.#outage.since;
     this.#outage = undefined;
     this.#cancelProbe();
-    this.#stopAwaitingAway();
-    this.#cancelCalm();
+    this.#stopAwayTimer();
+    this.#cancelRecovery();
     logger.info({ awayMs }, "the task store is back");
     this.#setReady(true);
   }

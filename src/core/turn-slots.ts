@@ -20,7 +20,7 @@ import type { RunningMemory } from "./running-memory.js";
 // A send passes these states:
 //
 // - It may start: there is a free slot of each limit, and no send of its owner waits. It takes none, because nothing may
-//   come between `room` and the start of its turn.
+//   come between `waitForRoom` and the start of its turn.
 // - It waits, in a queue that is fair to owners, for up to `turnWaitMs`. Each slot that is freed is offered to the agent's
 //   own queue. Where the process was full, or a slot of a caller is freed, it is offered to the queues of the other agents
 //   first, one after another. A send that gets a slot holds it until its turn, which takes its own, has begun.
@@ -168,7 +168,7 @@ export class TurnSlots {
    * have ended, with a function that releases the room once the turn has begun or will not begin. After `turnWaitMs` it
    * rejects with the errors of `within`, and at once when what waits takes too many bytes. `bytes`: the size of the send.
    */
-  room(turn: StartingTurn, bytes: number): Promise<() => void> | undefined {
+  waitForRoom(turn: StartingTurn, bytes: number): Promise<() => void> | undefined {
     const owner = ownerKey(turn.scope);
     const error = this.#refusal(turn, owner);
     if (error === undefined && this.#waiting.count(owner) === 0) return undefined;

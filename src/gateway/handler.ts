@@ -34,7 +34,7 @@ import type { Upstream } from "./upstream.js";
 
 /** Dependencies of the gateway's calls. */
 export interface ForwardingOptions {
-  readonly upstream: Pick<Upstream, "client" | "doubt">;
+  readonly upstream: Pick<Upstream, "client" | "refreshIfStale">;
   /** The caller's headers to forward. */
   readonly selectHeaders: (principal: Principal) => Readonly<Record<string, string>>;
   /** Whether webhooks registered by callers of this version get their own dialect. */
@@ -64,7 +64,7 @@ export interface ForwardedOperations {
 
 /** Turns every operation of the table into a call to the upstream agent. */
 export function forwardOperations(calls: ForwardingOptions): ForwardedOperations {
-  const { client, doubt } = calls.upstream;
+  const { client, refreshIfStale } = calls.upstream;
   const activeCalls = createIdleCounter();
   /** `progress`: of a call that must not be repeated once the gateway has sent it. */
   const translateFailure = (
@@ -74,7 +74,7 @@ export function forwardOperations(calls: ForwardingOptions): ForwardedOperations
   ): unknown => {
     if (progress !== undefined && !isUnsent(error)) progress.begun = true;
     if (refusal !== undefined) return refusal;
-    if (isOutage(error)) doubt();
+    if (isOutage(error)) refreshIfStale();
     return publicFailure(error);
   };
   const forward = async <T>(

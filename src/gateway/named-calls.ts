@@ -57,7 +57,7 @@ interface NamedCall {
 interface Naming {
   readonly request: SendMessageRequest;
   /** The agent has revealed the task's id. */
-  learn(id: string | undefined): void;
+  rememberName(id: string | undefined): void;
   /** No id will follow. */
   end(): void;
 }
@@ -75,13 +75,13 @@ async function startNaming(
     end();
     throw new NameTaken();
   }
-  const learn = (id: string | undefined): void => {
+  const rememberName = (id: string | undefined): void => {
     if (id !== undefined) names.give(principal, name, id);
     end();
   };
-  if (!isNew || !takesNames()) return { request, learn, end };
-  learn(name);
-  return { request: { ...request, message: { ...message, taskId: name } }, learn, end };
+  if (!isNew || !takesNames()) return { request, rememberName, end };
+  rememberName(name);
+  return { request: { ...request, message: { ...message, taskId: name } }, rememberName, end };
 }
 
 async function sendNamed(
@@ -89,11 +89,11 @@ async function sendNamed(
   naming: Naming,
   context: ServerContext,
 ): Promise<SendMessageResponse> {
-  const { request, learn } = naming;
+  const { request, rememberName } = naming;
   if (request.message?.taskId === "") return sendNew(upstream, naming, context);
   const response = await upstream.operations.sendMessage(request, context);
   // Some agents give the task another id than the requested one.
-  learn(readTaskId(response));
+  rememberName(readTaskId(response));
   return response;
 }
 
@@ -102,8 +102,8 @@ async function* streamNamed(
   request: SendMessageRequest,
   call: NamedCall,
 ): AsyncGenerator<StreamItem> {
-  const { request: namedRequest, learn, end } = await startNaming(options, request, call);
-  yield* options.upstream.stream(namedRequest, call.context, { onTask: learn, onEnd: end });
+  const { request: namedRequest, rememberName, end } = await startNaming(options, request, call);
+  yield* options.upstream.stream(namedRequest, call.context, { onTask: rememberName, onEnd: end });
 }
 
 // A blocking send gives the task's id only when the task stops, and until then the name could not be resolved. So the
@@ -111,19 +111,19 @@ async function* streamNamed(
 // subscription beside the send would repeat text.
 async function sendNew(
   upstream: ForwardedOperations,
-  { request, learn }: Naming,
+  { request, rememberName }: Naming,
   context: ServerContext,
 ): Promise<SendMessageResponse> {
   const { historyLength, returnImmediately } = request.configuration ?? {};
   if (returnImmediately === true) {
     const response = await upstream.operations.sendMessage(request, context);
-    learn(readTaskId(response));
+    rememberName(readTaskId(response));
     return response;
   }
   let taskId: string | undefined;
   const onTask = (id: string): void => {
     taskId = id;
-    learn(id);
+    rememberName(id);
   };
   for await (const { response } of upstream.stream(request, context, { onTask, onEnd: noop })) {
     const { payload } = response;

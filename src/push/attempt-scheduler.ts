@@ -216,7 +216,7 @@ export class AttemptScheduler {
       this.#settle(lane);
       this.#pump();
     });
-    rejectHurried(lane);
+    rejectFlushed(lane);
   }
 
   #isFull({ active }: LaneOwner): boolean {
@@ -235,7 +235,7 @@ export class AttemptScheduler {
       onPause: () => {
         const lane = findLane();
         lane.owner.ready.delete(lane);
-        rejectHurried(lane);
+        rejectFlushed(lane);
       },
       onReady: () => {
         this.#schedule(findLane());
@@ -392,6 +392,6 @@ function isPaused({ breaker, cancelHold }: Lane): boolean {
 }
 
 /** Rejects the waiters of a paused lane that do not wait for the end of a pause. */
-function rejectHurried({ waiters }: Lane): void {
+function rejectFlushed({ waiters }: Lane): void {
   for (const { flushNow, reject } of [...waiters]) if (flushNow.aborted) reject(flushNow.reason);
 }

@@ -90,12 +90,12 @@ export function createHandlers(
     },
     fetch(options = {}) {
       assertMount("fetch", options, fetchRule);
-      const refuseUnplaced = (path: string): HttpReply | undefined =>
+      const refuseUnmounted = (path: string): HttpReply | undefined =>
         at.publicUrl === undefined && path.startsWith("/.well-known/") ? explain(500, cutByHono) : undefined;
       return fetchHandler(endpoint, {
         ...readOptions("fetch", options),
         remoteAddress: options.remoteAddress,
-        refuseUnplaced,
+        refuseUnmounted,
       });
     },
     async koa(options = {}) {

@@ -81,7 +81,7 @@ function watchStats(meters: Meters, { name }: FollowedAgent, read: () => ServerS
   const ofState = (state: string, value: number | undefined) => one(value, { "trivium.turn.state": state });
   const ofWait = (wait: string, value: number | undefined) => one(value, { "trivium.parked.until": wait });
   const stops = [
-    meters.once(watchEventLoop),
+    meters.shareGauges(watchEventLoop),
     meters.observe("streams", () => one(read().streams)),
     meters.observe("streamLag", () => one(read().streamLag)),
     meters.observe("inbox", () => one(read().inbox)),

@@ -26,7 +26,7 @@ export function fetchFailure({ what, cause, started }: FetchFailure): A2AError {
   return new ConnectionError(reason === "" ? what : `${what}: ${reason}`, {
     cause,
     written,
-    isFinal: causes.some((error) => isFinal(error) || speaksOtherProtocol(error)),
+    isFinal: causes.some((error) => isFinal(error) || isOtherProtocol(error)),
   });
 }
 
@@ -62,7 +62,7 @@ function isFinal(error: Error): boolean {
 }
 
 /** Whether a server speaks no TLS or no HTTP, for which undici has a text alone. It may have read some of the request. */
-function speaksOtherProtocol(error: Error): boolean {
+function isOtherProtocol(error: Error): boolean {
   return readCode(error) === "ERR_SSL_WRONG_VERSION_NUMBER" || error.message.includes("(Expected HTTP/");
 }
 

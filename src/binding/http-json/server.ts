@@ -111,7 +111,7 @@ function adapterAt({ adapters, newest }: HttpJsonEnd, path: string): HttpJsonAda
 
 function options(end: HttpJsonEnd, request: HttpRequest): HttpReply {
   try {
-    const result = end.route(request.method, request.path, (knows) => end.adapters.filter(knows));
+    const result = end.route(request.method, request.path, (hasRoute) => end.adapters.filter(hasRoute));
     const verbs = "allow" in result ? result.allow : [];
     return { status: 204, headers: { Allow: [...verbs, "OPTIONS"].join(", ") }, body: undefined };
   } catch (error) {
@@ -125,7 +125,9 @@ function options(end: HttpJsonEnd, request: HttpRequest): HttpReply {
 function findRoute(end: HttpJsonEnd, request: HttpRequest, errorContext: CallErrorContext): RouteMatch {
   const { declaredVersion } = errorContext.call;
   const detection = { adapters: end.adapters, strict: end.service.strictVersions };
-  const result = end.route(request.method, request.path, (knows) => adaptersFor(detection, declaredVersion, knows));
+  const result = end.route(request.method, request.path, (hasRoute) =>
+    adaptersFor(detection, declaredVersion, hasRoute),
+  );
   if ("match" in result) {
     errorContext.adapter = result.match.adapter;
     return result.match;

@@ -17,7 +17,7 @@ export interface FetchHandlerOptions extends HandlerOptions {
    * Called when the framework has cut an unknown path off the request. Returns a reply, or `undefined` to continue.
    * Default: continue.
    */
-  readonly refuseUnplaced?: ((path: string) => HttpReply | undefined) | undefined;
+  readonly refuseUnmounted?: ((path: string) => HttpReply | undefined) | undefined;
 }
 
 /** A handler of Fetch-standard requests. Runtimes and frameworks call it with more arguments of their own. */
@@ -25,13 +25,13 @@ export type FetchListener = (request: Request, ...more: readonly unknown[]) => P
 
 /** Serves an endpoint in any Fetch-standard runtime: Bun, Deno, Next, Hono, workers. */
 export function fetchHandler(endpoint: HttpEndpoint, options: FetchHandlerOptions = {}): FetchListener {
-  const { refuseUnplaced, explainMiss } = options;
+  const { refuseUnmounted, explainMiss } = options;
   return async (request, ...more) => {
     const url = new URL(request.url);
     // `get` joins repeated headers with commas.
     if (request.headers.get("host")?.includes(",") === true) return responseFromReply(conflictingHosts);
     const mounted = findMountedPath(url.pathname, more, options.basePath);
-    const refusal = mounted?.isGuessed ? refuseUnplaced?.(mounted.path) : undefined;
+    const refusal = mounted?.isGuessed ? refuseUnmounted?.(mounted.path) : undefined;
     const reply = refusal ?? (mounted && (await endpoint(new FetchRequest(request, { url, mounted, options }))));
     return responseFromReply(reply ?? explainMiss?.(url.pathname) ?? notFound);
   };

@@ -54,7 +54,7 @@ class Account {
   }
 
   /** Raises or lowers what is booked for what waits. Throws as `hold` does, and then changes nothing. */
-  book(bytes: number): void {
+  account(bytes: number): void {
     const more = bytes - this.#waitingBytes;
     if (more < 0) this.#call.release(-more);
     else this.#call.hold(more);
@@ -120,7 +120,7 @@ export class AccountedBody implements AsyncIterableIterator<Uint8Array> {
       if (piece.done === true) this.#account.end();
       else {
         if (!this.#isAccountedAhead && piece.value.length > smallReplyBytes) {
-          this.#account.book(piece.value.length);
+          this.#account.account(piece.value.length);
           this.#account.handOver();
         }
         this.#call.countReply(piece.value);
@@ -365,7 +365,7 @@ export class EventStream implements AsyncIterableIterator<string> {
       const { writer, before, after } = this.#form;
       for (const event of done ? (writer.end?.() ?? []) : writer.write(result.value))
         this.#add(formatEvent(event, before, after));
-      if (this.#text.length > smallReplyBytes) this.#book(this.#text.length);
+      if (this.#text.length > smallReplyBytes) this.#holdText(this.#text.length);
     } catch (error) {
       this.#onUnwritten(error);
       return;
@@ -397,7 +397,7 @@ export class EventStream implements AsyncIterableIterator<string> {
       }
     }
     slices.push(text);
-    this.#book(slices.reduce((sum, slice) => sum + slice.length, 0));
+    this.#holdText(slices.reduce((sum, slice) => sum + slice.length, 0));
     this.#slices = slices.filter((slice) => slice !== "");
     this.#text = "";
   }
@@ -468,9 +468,9 @@ export class EventStream implements AsyncIterableIterator<string> {
   };
 
   /** Books this much text. Drops it when there is no room. */
-  #book(length: number): void {
+  #holdText(length: number): void {
     try {
-      this.#account.book(length);
+      this.#account.account(length);
     } catch (error) {
       this.#text = "";
       this.#account.releaseTaken();

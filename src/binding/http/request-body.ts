@@ -294,10 +294,10 @@ export class BodyWatch {
   }
 
   #schedule(): () => void {
-    return this.#clock.after(this.#times.bodyTimeoutMs / checks, () => this.#look());
+    return this.#clock.after(this.#times.bodyTimeoutMs / checks, () => this.#checkProgress());
   }
 
-  #look(): void {
+  #checkProgress(): void {
     const { bodyTimeoutMs } = this.#times;
     const windowMs = bodyTimeoutMs / checks;
     if (this.#check === checks) {

@@ -55,11 +55,11 @@ function sniff(socket: Socket, timeoutMs: number, onProtocol: (protocol?: HttpPr
   timer.unref();
   const finish = (protocol?: HttpProtocol): void => {
     clearTimeout(timer);
-    socket.off("readable", look).off("end", giveUp).off("close", onClose);
+    socket.off("readable", detect).off("end", giveUp).off("close", onClose);
     onProtocol(protocol);
   };
   const onClose = (): void => finish();
-  function look(): void {
+  function detect(): void {
     const chunk: Buffer | null = socket.read();
     if (chunk === null) return;
     bytes = Buffer.concat([bytes, chunk]);
@@ -68,7 +68,7 @@ function sniff(socket: Socket, timeoutMs: number, onProtocol: (protocol?: HttpPr
     socket.unshift(bytes);
     finish(protocol);
   }
-  socket.on("readable", look).on("end", giveUp).on("close", onClose);
+  socket.on("readable", detect).on("end", giveUp).on("close", onClose);
 }
 
 /** Returns `undefined` while the bytes are only a beginning of the preface. */

@@ -23,7 +23,7 @@ export async function checkTls(
   const problem = socket.authorizationError as unknown;
   const code = problem instanceof Error && "code" in problem ? String(problem.code) : String(problem ?? "");
   socket.destroy();
-  return [chainFinding(code), namesFinding(host, certificate), expiryFinding(certificate)];
+  return [chainFinding(code), checkHostName(host, certificate), expiryFinding(certificate)];
 }
 
 function remedyFor(error: unknown): string {
@@ -83,7 +83,7 @@ function chainFinding(code: string): Finding {
   }
 }
 
-function namesFinding(host: string, certificate: PeerCertificate): Finding {
+function checkHostName(host: string, certificate: PeerCertificate): Finding {
   const { ok, failed } = findings("tls names");
   const mismatch = checkServerIdentity(host, certificate);
   const names = certificate.subjectaltname ?? "none";

@@ -279,15 +279,15 @@ export class ResumingStream implements AsyncIterableIterator<StreamItem, undefin
   }
 
   #record(item: StreamItem): StreamItem {
-    if (this.#breaks > 0) this.#payBack(this.#isSilent ? firstEventPays : furtherEventPays);
+    if (this.#breaks > 0) this.#restoreAttempts(this.#isSilent ? firstEventPays : furtherEventPays);
     this.#isSilent = false;
     this.#watch?.noteEvent();
     this.#isLively ||= item.recovered === undefined;
-    this.#view.see(item);
+    this.#view.record(item);
     return item;
   }
 
-  #payBack(breaks: number): void {
+  #restoreAttempts(breaks: number): void {
     this.#breaks = Math.max(0, this.#breaks - breaks);
   }
 
@@ -303,7 +303,7 @@ export class ResumingStream implements AsyncIterableIterator<StreamItem, undefin
 
   async #recover(failure: unknown): Promise<Source> {
     const { clock, maxBreaks } = this.#options;
-    this.#payBack((clock.now() - this.#since) / soundMs);
+    this.#restoreAttempts((clock.now() - this.#since) / soundMs);
     for (let error = failure; ; ) {
       this.#breaks++;
       if (this.#view.taskId === "" || this.#breaks > maxBreaks) throw error;

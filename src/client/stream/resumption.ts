@@ -85,7 +85,7 @@ export class Resumption {
       // After the last event of a task there are no more.
       if (after !== undefined || (subscribes ? beginsWithTask(source) : source.events.length > 0)) return source;
       if (!subscribes) throw new ConnectionError("the agent ended the stream without an event", { written: true });
-      if (source.events.length > 0) return this.#unlessPartial(source);
+      if (source.events.length > 0) return this.#pollIfPartial(source);
     }
     const first = subscribes ? taskItem(await this.#readTask()) : await this.#send();
     return { events: [first], rest: this.#poll() };
@@ -134,7 +134,7 @@ export class Resumption {
 
   // Some agents send subscribers only later events and not the current task. If such an agent can be polled, its task
   // is polled: it is unknown which of the sent events the task already includes.
-  async #unlessPartial(source: Source): Promise<Source> {
+  async #pollIfPartial(source: Source): Promise<Source> {
     try {
       const task = await this.#readTask().catch(unlessRefused);
       if (task === undefined) return source;

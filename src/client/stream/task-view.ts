@@ -76,7 +76,7 @@ export class TaskView {
   }
 
   /** Records an event on its way to the reader. */
-  see(item: StreamItem): void {
+  record(item: StreamItem): void {
     const { payload } = item.response;
     if (payload.case === undefined) return;
     if (payload.case === "message") {

@@ -133,7 +133,7 @@ async function claim(runtime: Runtime, start: TurnStart, storedTask: StoredTask)
   const before = await readLastCause(runtime, storedTask);
   checkRoom(runtime, live.task, start.send.message);
   runtime.memory.check(start.scope);
-  const leave = (await runtime.turns.room(start, sizeOfMessage(start.send.message))) ?? noop;
+  const leave = (await runtime.turns.waitForRoom(start, sizeOfMessage(start.send.message))) ?? noop;
   const turn = live.turn + 1;
   const { cause, attempt, entry, send } = start;
   const drafts: Draft[] = [{ kind: "turnStarted", turn, attempt, cause }, messageDraft(live, entry, send)];
@@ -159,7 +159,7 @@ async function answer(
 ): Promise<Delivery | undefined> {
   checkRoom(runtime, foldStored(storedTask), start.send.message);
   runtime.memory.check(start.scope);
-  const leave = (await runtime.turns.room(start, sizeOfMessage(start.send.message))) ?? noop;
+  const leave = (await runtime.turns.waitForRoom(start, sizeOfMessage(start.send.message))) ?? noop;
   const restart = await claimRestart(runtime, storedTask, origin).catch((error: unknown) => {
     leave();
     throw error;

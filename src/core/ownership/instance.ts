@@ -65,7 +65,7 @@ export function startInstance(options: InstanceOptions): Instance {
     try {
       await lease.renew();
       for (const each of sweeps.values()) each.sweep();
-      leases.look();
+      leases.checkLeases();
     } catch (error) {
       logger.warn({ err: error }, "the heartbeat failed");
       if (lease.lapsedMs >= limits.instanceTtlMs) for (const member of members) giveUpHeld(member());
@@ -108,7 +108,7 @@ export function startInstance(options: InstanceOptions): Instance {
 
 /** Looks at the leases of other processes, and logs those that last for another time than this process's. */
 interface LeaseWatch {
-  look(): void;
+  checkLeases(): void;
   end(): Promise<void>;
 }
 
@@ -117,9 +117,9 @@ interface LeaseWatch {
 function watchLeases({ store, clock, limits, logger }: InstanceOptions): LeaseWatch {
   const { instanceTtlMs } = limits;
   let known: readonly number[] = [];
-  let looking: Promise<void> | undefined;
+  let checking: Promise<void> | undefined;
   let nextLook = monotonic(clock);
-  const look = async (): Promise<void> => {
+  const checkLeases = async (): Promise<void> => {
     try {
       const otherTtls = await store.otherTtls(instanceTtlMs);
       const isNew = otherTtls.some((ttlMs) => !known.includes(ttlMs));
@@ -132,17 +132,17 @@ function watchLeases({ store, clock, limits, logger }: InstanceOptions): LeaseWa
     } catch (error) {
       logger.debug({ err: error }, "the leases of other processes could not be read");
     } finally {
-      looking = undefined;
+      checking = undefined;
     }
   };
   return {
-    look() {
-      if (looking !== undefined || monotonic(clock) < nextLook) return;
+    checkLeases() {
+      if (checking !== undefined || monotonic(clock) < nextLook) return;
       nextLook = monotonic(clock) + pauseMs;
-      looking = look();
+      checking = checkLeases();
     },
     async end() {
-      await looking;
+      await checking;
     },
   };
 }

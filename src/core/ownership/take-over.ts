@@ -26,7 +26,7 @@ export const sweepConcurrency = 8;
  * if this call did so. Rejects when no turn may start here now.
  */
 export async function takeOver(runtime: Runtime, storedTask: StoredTask): Promise<boolean> {
-  if (wasRefused(runtime, storedTask)) {
+  if (isRefusedWrite(runtime, storedTask)) {
     return giveUp(runtime, storedTask, "the task was stored too late: its send had been refused already");
   }
   const isAsked = isInterrupted(storedTask.head.state);
@@ -54,7 +54,7 @@ export async function takeOver(runtime: Runtime, storedTask: StoredTask): Promis
 }
 
 // Whether the task is the late first write of a send that this process refused. A later epoch is another claim.
-function wasRefused({ lostTasks, instance }: Runtime, { head }: StoredTask): boolean {
+function isRefusedWrite({ lostTasks, instance }: Runtime, { head }: StoredTask): boolean {
   return lostTasks.get(head.id)?.refused === true && head.holder === instance && head.epoch === 1;
 }
 

@@ -80,7 +80,7 @@ export async function wakeDue(runtime: Runtime): Promise<void> {
   const refused = new Set<string>();
   for (let pages = 0; pages < duePages; pages++) {
     const heads = await store.due(agentId, duePage, alarm.behind);
-    await runConcurrently(whileRoom(runtime, heads), sweepConcurrency, (head) => {
+    await runConcurrently(takeWhileFree(runtime, heads), sweepConcurrency, (head) => {
       // Set before the try: an unreadable task blocks the sweep only once, since the next one starts after it.
       alarm.behind = toCursor(head);
       return wakeParked(runtime, head, refused);
@@ -93,7 +93,7 @@ export async function wakeDue(runtime: Runtime): Promise<void> {
   }
 }
 
-function* whileRoom(runtime: Runtime, heads: readonly Head[]): Generator<Head> {
+function* takeWhileFree(runtime: Runtime, heads: readonly Head[]): Generator<Head> {
   for (const head of heads) {
     if (isHeldUp(runtime)) return;
     yield head;

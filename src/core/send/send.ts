@@ -219,7 +219,7 @@ async function withRoom<T>(call: SendCall, start: () => Promise<T>): Promise<T> 
     const admission = needsNoStore(call) ? undefined : runtime.quota.admit(scope);
     if (admission !== undefined) await admission;
     // No `await` between free room and the start: another send could take the room.
-    const room = runtime.turns.room({ scope, slots: context.quota?.turns }, messageBytes);
+    const room = runtime.turns.waitForRoom({ scope, slots: context.quota?.turns }, messageBytes);
     if (room !== undefined) leave = await room;
   } catch (error) {
     call.uncount?.();

@@ -43,7 +43,7 @@ import { type LateFirstWrite, makeFirstWrite, makeWrite, type Outcome, type Writ
 // A turn adds drafts. They gather in batches: one write is under way, and what is added meanwhile shares the next one. An
 // exclusive batch is a write of its own, which the store may refuse. When its turn comes, a batch is numbered, its statuses
 // get their time, and it becomes a write (write.ts), which is retried while the store fails. Once it is stored, its records
-// are folded into the task, published and counted: persist, then publish. `room` holds a turn back that is too far ahead.
+// are folded into the task, published and counted: persist, then publish. `waitForStore` holds a turn back that is too far ahead.
 //
 // The task is writable until its turn ends or it is abandoned. In between, a write that the store has answered with an
 // error (`refusal`) stops all that wait behind it, until the turn has ended with that error.
@@ -265,7 +265,7 @@ export class LiveTask {
   }
 
   /** Calls `listener` once the task is closed. Replaces an earlier listener. */
-  whenClosed(listener: () => void): void {
+  onClosed(listener: () => void): void {
     this.#onClose = listener;
   }
 
@@ -285,7 +285,7 @@ export class LiveTask {
   }
 
   /** Calls `listener` when the store refuses a write of the turn. Replaces an earlier listener. */
-  whenRefused(listener: (error: A2AError) => void): void {
+  onRefused(listener: (error: A2AError) => void): void {
     this.#onRefusal = listener;
   }
 
@@ -346,7 +346,7 @@ export class LiveTask {
   }
 
   /** `undefined` while the turn may be further ahead of the store, else a promise that resolves when it may. */
-  room(): Promise<void> | undefined {
+  waitForStore(): Promise<void> | undefined {
     const last = this.#batches.at(-1);
     if (last === undefined) return undefined;
     const { batchMaxEvents, batchMaxBytes } = this.#deps.limits;

@@ -141,7 +141,7 @@ export class TurnWriter {
   ensureTask(): LiveTask {
     this.#runtime.taskUse.noteTask();
     if (this.#live !== undefined) return this.#live;
-    this.#state.speak();
+    this.#state.emitEvent();
     const { live, prelude } = this.#open(true);
     live.add(prelude);
     return live;
@@ -162,7 +162,7 @@ export class TurnWriter {
       return false;
     }
     live.forgetSender(id);
-    this.#state.take();
+    this.#state.takeMessage();
     this.#needsWorking = false;
     return true;
   }

@@ -31,10 +31,10 @@ const analyzedTables = [
 export interface PostgresDialectOptions {
   readonly now?: (() => number) | undefined;
   /** Runs a transaction over a separate connection, for which the client has no time limit. */
-  separately<T>(run: (transaction: Kysely<Database>) => Promise<T>): Promise<T>;
+  runSeparately<T>(run: (transaction: Kysely<Database>) => Promise<T>): Promise<T>;
 }
 
-export function postgresDialect({ now, separately }: PostgresDialectOptions): SqlDialect {
+export function postgresDialect({ now, runSeparately }: PostgresDialectOptions): SqlDialect {
   return {
     shard: `${randomInt(shards)}`,
     locksRows: true,
@@ -61,7 +61,7 @@ export function postgresDialect({ now, separately }: PostgresDialectOptions): Sq
       return rows[0]?.found === true;
     },
     withoutLimits: (_, run) =>
-      separately(async (transaction) => {
+      runSeparately(async (transaction) => {
         // A role or a database may have its own limits. `transaction_timeout` is new in PostgreSQL 17.
         const limits = sql.join(["statement_timeout", "lock_timeout", "transaction_timeout"]);
         await sql`select set_config(name, '0', true) from pg_settings where name in (${limits})`.execute(transaction);

@@ -76,7 +76,7 @@ export function createSqlStore(
   const retention = resolveRetention(options.retention);
   let stop = async (): Promise<void> => {};
   const lifecycle = createDatabaseLifecycle(backend, {
-    migration: createMigrationReport({ clock, say: (line, facts) => logger.info(facts, line) }),
+    migration: createMigrationReport({ clock, report: (line, facts) => logger.info(facts, line) }),
     onOpen() {
       stop = startMaintenance(backend, { clock, retention, everyMs, logger });
     },

@@ -22,7 +22,7 @@ export async function runGroup(database: SqliteDatabase, writes: readonly GroupW
   } catch (error) {
     if (isDatabaseFault(faultFrom(error))) throw error;
     // Nothing of it was written.
-    return inOneTransaction(database, (backend) => eachByItself(database, writes, backend));
+    return inOneTransaction(database, (backend) => runSeparately(database, writes, backend));
   }
 }
 
@@ -54,7 +54,7 @@ function inOneTransaction<T>({ db, dialect, hot }: SqliteDatabase, run: (backend
 }
 
 /** Repeats the group with a savepoint for each write, which is slower and needed only when one fails. */
-async function eachByItself(
+async function runSeparately(
   { connection }: SqliteDatabase,
   writes: readonly GroupWrite[],
   backend: Backend,
