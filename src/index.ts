@@ -128,7 +128,7 @@ export {
   type TaskOwner,
 } from "./server/agent.js";
 export type { Authenticate, Caller } from "./server/authentication.js";
-export type { InProcessAgent } from "./server/host.js";
+export type { InProcessAgent } from "./server/composition.js";
 export { defaultLimits, type Limits } from "./server/limits.js";
 export type { LocalClientOptions } from "./server/local-clients.js";
 export type { AgentsServer, MultiAgentServer, ServedAgent, ServedAgents } from "./server/multi-agent.js";

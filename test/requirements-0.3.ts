@@ -75,7 +75,7 @@ V03-DISC-2 WISE: a client that finds nothing there tries the older path
 
 V03-TRANS-1 MUST: HTTP, and TLS in production
   shown e2e/card: calls work over TLS, and the card lists https URLs
-  shown protocol/may-carry: a secret may go to %s only when plaintext is allowed
+  shown protocol/may-send-secret: a secret may go to %s only when plaintext is allowed
 V03-TRANS-2 MUST: one of the three transports at least
   shown version/v0.3/required-card: an agent of one transport names that one
 V03-TRANS-3 MUST: the same operations, results, errors and authentication over every transport

@@ -45,7 +45,7 @@ const scopeForm = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/;
 const maxScopes = 32;
 
 /** The scopes that the token lacked; `undefined` when no challenge blames the scopes. */
-export function missedScopes(header: string | undefined): readonly string[] | undefined {
+export function findMissingScopes(header: string | undefined): readonly string[] | undefined {
   const challenge = readChallenges(header ?? "").find(
     ({ scheme, parameters }) => scheme === "bearer" && parameters.get("error") === "insufficient_scope",
   );
@@ -53,10 +53,10 @@ export function missedScopes(header: string | undefined): readonly string[] | un
 }
 
 /** The same for a refusal: over gRPC, which has no challenges, its metadata names the scopes. */
-export function scopesMissedBy({ code, challenge, metadata }: A2AError): readonly string[] | undefined {
+export function findErrorScopes({ code, challenge, metadata }: A2AError): readonly string[] | undefined {
   const { scopes } = metadata;
   const isNamed = code === "permissionDenied" && challenge === undefined && scopes !== undefined;
-  return isNamed ? scopesIn(scopes) : missedScopes(challenge);
+  return isNamed ? scopesIn(scopes) : findMissingScopes(challenge);
 }
 
 function scopesIn(text = ""): readonly string[] {

@@ -5,9 +5,9 @@ export function freezeJson<T extends object>(value: T): T {
 }
 
 /** Whether a value from JSON has lists and objects within each other to more than these levels. */
-export function isNestedOver(levels: number, value: unknown): boolean {
+export function exceedsDepth(levels: number, value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
-  return levels === 0 || Object.values(value).some((member) => isNestedOver(levels - 1, member));
+  return levels === 0 || Object.values(value).some((member) => exceedsDepth(levels - 1, member));
 }
 
 /** A copy of plain objects and lists that cannot be changed, to any depth; other values stay as they are. */

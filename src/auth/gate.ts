@@ -5,11 +5,11 @@ import type { OperationName } from "../protocol/operations.js";
 import type { AuthenticatedCaller, AuthOptions } from "./auth-options.js";
 import { copyFrozen } from "./freeze.js";
 import { assertSkillId, namedSkill } from "./named-skill.js";
-import { judge, type Needs, needsOf, type Requirements } from "./requirements.js";
+import { decideAccess, listNeeds, type Needs, type Requirements } from "./requirements.js";
 import {
   type AuthCall,
   CredentialError,
-  checkFailed,
+  createCheckError,
   type Identity,
   NoIdentityError,
   quotedString,
@@ -39,7 +39,7 @@ const anonymous: Principal = Object.freeze({ owner: "anonymous" });
 /** Opens the schemes that requirements name. The options have no problems. */
 export function openGate(options: AuthOptions, environment: SchemeEnvironment): AuthGate {
   const { schemes, require = requireEach(schemes), operations = {}, skills = {}, skillOf = namedSkill } = options;
-  const credentialNeeds = needsOf(require).filter((needs) => needs.length > 0);
+  const credentialNeeds = listNeeds(require).filter((needs) => needs.length > 0);
   // The empty alternative comes last: a caller with a credential wants to be known by it.
   const requiredNeeds = credentialNeeds.length < require.length ? [...credentialNeeds, []] : credentialNeeds;
   const byOperation = mapNeeds(operations);
@@ -65,7 +65,7 @@ export function openGate(options: AuthOptions, environment: SchemeEnvironment): 
     const refuse = (alternatives: readonly Needs[], missingScopes?: readonly string[]): A2AError =>
       refusal({ alternatives, schemes, failures: findings.failures, missingScopes });
     const check = (alternatives: readonly Needs[]): Needs => {
-      const verdict = judge(alternatives, findings.identities);
+      const verdict = decideAccess(alternatives, findings.identities);
       // A caller with a wrong credential is not let in as one without.
       if (verdict.is === "met" && (verdict.needs.length > 0 || findings.failures.length === 0)) return verdict.needs;
       if (verdict.is !== "narrow" && findings.checkError !== undefined) throw toFailure(findings.checkError);
@@ -93,7 +93,9 @@ export function openGate(options: AuthOptions, environment: SchemeEnvironment): 
   const [first, second] = checks;
   if (first !== undefined && second === undefined) return { identify: identifyBy(first, admit) };
   const isEnough =
-    options.principal === undefined ? enoughFor(credentialNeeds, checks, namesIn(furtherNeeds)) : () => false;
+    options.principal === undefined
+      ? createSufficiencyCheck(credentialNeeds, checks, namesIn(furtherNeeds))
+      : () => false;
   return {
     identify(call) {
       const findings = runChecks(checks, call, isEnough);
@@ -105,7 +107,7 @@ export function openGate(options: AuthOptions, environment: SchemeEnvironment): 
 // A custom scheme may throw an `A2AError` for the caller.
 function toFailure(error: unknown): unknown {
   const isFinal = error instanceof NoIdentityError || (error instanceof A2AError && !(error instanceof CallError));
-  return isFinal || error instanceof MaskedError ? error : checkFailed(error);
+  return isFinal || error instanceof MaskedError ? error : createCheckError(error);
 }
 
 /** The identities and invalid credentials that the schemes found in a call. */
@@ -126,7 +128,11 @@ type IsEnough = (place: number, identities: Findings["identities"]) => boolean;
  * A caller with an identity is not checked by further schemes: an introspection endpoint would otherwise get every token
  * of the other schemes. The first satisfied alternative decides, so all before it must have been checked.
  */
-function enoughFor(credentialNeeds: readonly Needs[], checks: Checks, furtherNeeds: ReadonlySet<string>): IsEnough {
+function createSufficiencyCheck(
+  credentialNeeds: readonly Needs[],
+  checks: Checks,
+  furtherNeeds: ReadonlySet<string>,
+): IsEnough {
   const checkedBefore = checks.map((_, place) => {
     const names = new Set(checks.slice(0, place).map(([name]) => name));
     const firstOpen = credentialNeeds.findIndex((needs) => needs.some(([name]) => !names.has(name)));
@@ -134,7 +140,7 @@ function enoughFor(credentialNeeds: readonly Needs[], checks: Checks, furtherNee
   });
   const isFurther = checks.map(([name]) => furtherNeeds.has(name));
   return (place, identities) =>
-    isFurther[place] === false && judge(checkedBefore[place] ?? [], identities).is === "met";
+    isFurther[place] === false && decideAccess(checkedBefore[place] ?? [], identities).is === "met";
 }
 
 function namesIn(alternatives: readonly (readonly Needs[])[]): ReadonlySet<string> {
@@ -226,7 +232,7 @@ function requireEach(schemes: AuthOptions["schemes"]): Requirements {
 }
 
 function mapNeeds(requirements: Readonly<Record<string, Requirements | undefined>>): Map<string, readonly Needs[]> {
-  return new Map(Object.entries(requirements).map(([name, each = []]) => [name, needsOf(each)]));
+  return new Map(Object.entries(requirements).map(([name, each = []]) => [name, listNeeds(each)]));
 }
 
 /** An invalid credential. */

@@ -1,7 +1,7 @@
 import { suggestion } from "../protocol/nearest.js";
 import { operations as operationTable } from "../protocol/operations.js";
 import type { AuthOptions } from "./auth-options.js";
-import { needsOf, type Requirements } from "./requirements.js";
+import { listNeeds, type Requirements } from "./requirements.js";
 import type { AuthScheme } from "./schemes/scheme.js";
 
 /** Facts about the server that `auth` must not contradict. */
@@ -51,7 +51,7 @@ export function requirementProblems(
       if (requirements.length === 0) {
         return [`${where} is empty, which no call satisfies: leave it out, or use [[]] to require nothing`];
       }
-      const needs = needsOf(requirements).flat();
+      const needs = listNeeds(requirements).flat();
       const unknownNeeds = needs.filter(([name]) => !names.includes(name));
       const invalidScopes = needs.flatMap(([, scopes]) => scopes).filter((scope) => !scopeForm.test(scope));
       return [
@@ -80,7 +80,7 @@ function listUnknown(members: object, known: readonly string[]): string[] {
 /** Alternatives that no call satisfies, since it has one `Authorization` header. */
 function clashes({ schemes, require = [], operations = {}, skills = {} }: AuthOptions): string[] {
   const alternatives = [require, ...Object.values(operations), ...Object.values(skills)].flatMap((each) =>
-    needsOf(each ?? []),
+    listNeeds(each ?? []),
   );
   return alternatives.flatMap((needs) => {
     const names = needs.map(([name]) => name);

@@ -11,7 +11,7 @@ export type Requirements = readonly Alternative[];
 /** An alternative as pairs of a scheme and its scopes. */
 export type Needs = readonly (readonly [scheme: string, scopes: readonly string[]])[];
 
-export function needsOf(requirements: Requirements): readonly Needs[] {
+export function listNeeds(requirements: Requirements): readonly Needs[] {
   return requirements.map((alternative) =>
     isNames(alternative) ? alternative.map((name) => [name, []] as const) : Object.entries(alternative),
   );
@@ -22,15 +22,15 @@ function isNames(alternative: Alternative): alternative is readonly string[] {
 }
 
 /** How far the identities of a call satisfy an alternative. */
-export type Verdict =
+export type AuthDecision =
   | { readonly is: "met"; readonly needs: Needs }
   | { readonly is: "unknown" }
   /** Every scheme is satisfied, but not with every scope. */
   | { readonly is: "narrow"; readonly missingScopes: readonly string[] };
 
 /** The best verdict over all alternatives: the first that is met, else one that lacks scopes alone. */
-export function judge(alternatives: readonly Needs[], identities: ReadonlyMap<string, Identity>): Verdict {
-  let best: Verdict = { is: "unknown" };
+export function decideAccess(alternatives: readonly Needs[], identities: ReadonlyMap<string, Identity>): AuthDecision {
+  let best: AuthDecision = { is: "unknown" };
   for (const needs of alternatives) {
     if (!needs.every(([name]) => identities.has(name))) continue;
     const missingScopes = needs.flatMap(([name, scopes]) =>

@@ -121,12 +121,12 @@ function listFlows({ authorizationCode, deviceCode }: OAuthSecret): readonly str
 function tokenPart(
   { name, secret, scopes }: SchemeUse,
   environment: CredentialEnvironment,
-  serverOf: (secret: OAuthSecret) => TokenUse["server"] | { readonly unmetReason: string },
+  findServer: (secret: OAuthSecret) => TokenUse["server"] | { readonly unmetReason: string },
 ): SchemePart {
   const placement = bearerPlacement(name);
   if (isText(secret)) return textPart(placement, secret);
   if (!isOAuth(secret)) return { unmetReason: "needs a token, or { clientId, … } to get one" };
-  const server = serverOf(secret);
+  const server = findServer(secret);
   if ("unmetReason" in server) return server;
   return lazyTokenPart({ name, secret, scopes, placement, server }, environment);
 }

@@ -1,4 +1,4 @@
-import { over } from "../protocol/async/steps.js";
+import { endStep } from "../protocol/async/steps.js";
 import type { A2AError, ErrorCode } from "../protocol/errors.js";
 import type { StreamItem } from "../protocol/operations.js";
 import type { CallTrace } from "../protocol/telemetry/follow.js";
@@ -49,7 +49,7 @@ export class CallMeter {
         if (step.done !== true) this.events = (this.events ?? 0) + 1;
         return step;
       },
-      return: async () => (await items.return?.()) ?? over,
+      return: async () => (await items.return?.()) ?? endStep,
     };
   }
 }

@@ -15,7 +15,7 @@ const connectTimeoutHeader = "connect-timeout-ms";
 
 const unitMs: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
 /** Longer timeouts, about 25 days, exceed what a timer can measure and count as none. */
-export const endlessMs = 2 ** 31;
+export const unlimitedMs = 2 ** 31;
 /** The largest timeout that gRPC can send, about a day: eight digits. Longer ones are not sent. */
 export const timeoutMaxMs = 99_999_999;
 
@@ -29,7 +29,7 @@ export function readDeadline(header: ReadHeader): number | undefined {
 
 /** Converts a timeout to a time in milliseconds since 1970; `undefined` if it is too far away. */
 export function toDeadline(timeoutMs: number | undefined): number | undefined {
-  return timeoutMs === undefined || !(timeoutMs < endlessMs) ? undefined : Date.now() + timeoutMs;
+  return timeoutMs === undefined || !(timeoutMs < unlimitedMs) ? undefined : Date.now() + timeoutMs;
 }
 
 /** The milliseconds of a gRPC timeout. */
@@ -127,7 +127,7 @@ export class AnnouncedDeadline extends CallDeadline {
   }
 
   /** The reason of a caller that leaves now: `deadlineExceeded` close to its deadline, else none. */
-  reasonOfLeaving(): A2AError | undefined {
+  findReasonToLeave(): A2AError | undefined {
     if (Date.now() < this.#lateFromMs) return undefined;
     return new A2AError("deadlineExceeded", "the caller has left at its deadline");
   }

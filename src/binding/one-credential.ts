@@ -21,7 +21,7 @@ export function joinLines(name: string, lines: readonly string[]): string | unde
 }
 
 /** The values of a header in Node's `rawHeaders`, where names and values alternate. */
-export function linesIn(rawHeaders: readonly string[], name: string): readonly string[] {
+export function listHeaderValues(rawHeaders: readonly string[], name: string): readonly string[] {
   const lines: string[] = [];
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const other = rawHeaders[index];

@@ -9,6 +9,6 @@ export const requestIdHeader = "X-Request-Id";
 const safeId = /^[\w.:+/=~-]{1,128}$/;
 
 /** The id that a caller gives its request if it is safe, else a new one. */
-export function requestIdOf(id: string | undefined): string {
+export function chooseRequestId(id: string | undefined): string {
   return id !== undefined && safeId.test(id) ? id : newId();
 }

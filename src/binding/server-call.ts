@@ -1,6 +1,6 @@
 import { type Message as AnyMessage, isMessage } from "@bufbuild/protobuf";
 import { streamFrom } from "../protocol/async/steps.js";
-import { isLarger, sizeOfContentIn } from "../protocol/check/size.js";
+import { exceedsSize, sizeOfContentIn } from "../protocol/check/size.js";
 import {
   changeContext,
   createContext,
@@ -19,7 +19,7 @@ import { declaredVersion } from "../version/detect.js";
 import type { CallMeter } from "./call-meter.js";
 import { AnnouncedDeadline } from "./deadline.js";
 import { assertOneCredential } from "./one-credential.js";
-import { requestIdOf, requestIdParameter } from "./request-id.js";
+import { chooseRequestId, requestIdParameter } from "./request-id.js";
 import type { AdmittedCall, CallHead, LimitedCall, Service } from "./service.js";
 
 // The pipeline of a call. Its order is the same for every binding:
@@ -78,7 +78,7 @@ export function handlerFor(
 /** The parts of a service that the steps before the operation use. */
 type CallGate = Pick<
   Service,
-  "authenticate" | "extensions" | "enter" | "publicError" | "interception" | "rates" | "booksAnswers" | "observer"
+  "authenticate" | "extensions" | "enter" | "publicError" | "interception" | "rates" | "accountsAnswers" | "observer"
 >;
 
 /**
@@ -126,7 +126,7 @@ export class ServerCall<S extends CallGate = Service> {
 
   /** The id of the request: the caller's own if it is safe, else a new one. */
   get requestId(): string {
-    this.#requestId ??= requestIdOf(this.#head?.header(requestIdParameter));
+    this.#requestId ??= chooseRequestId(this.#head?.header(requestIdParameter));
     return this.#requestId;
   }
 
@@ -223,7 +223,7 @@ export class ServerCall<S extends CallGate = Service> {
 
   /** Whether a reply or an event is encoded as large work. */
   isLarge(reply: AnyMessage): boolean {
-    return isLarger(reply, smallReplyBytes);
+    return exceedsSize(reply, smallReplyBytes);
   }
 
   /** Books the estimated size of a large reply or event before it is encoded, and returns it. Throws as `hold` does. */
@@ -235,7 +235,7 @@ export class ServerCall<S extends CallGate = Service> {
 
   /** Decodes a part of the request: at once if the request is small, else in the caller's turn. */
   decode<T>(piece: () => T): T | Promise<T> {
-    return this.#requestBytes > smallReplyBytes ? this.work(oneStep(piece)) : piece();
+    return this.#requestBytes > smallReplyBytes ? this.work(singleStep(piece)) : piece();
   }
 
   /** Decodes the request message as `decode` does. A large one is also measured, in a step of its own. */
@@ -362,7 +362,7 @@ export class ServerCall<S extends CallGate = Service> {
 
   /** The caller left or its deadline passed. Aborts the signal of the operation. */
   leave(cause?: unknown): void {
-    const reason = this.#ended || cause instanceof A2AError ? cause : (this.#deadline?.reasonOfLeaving() ?? cause);
+    const reason = this.#ended || cause instanceof A2AError ? cause : (this.#deadline?.findReasonToLeave() ?? cause);
     if (reason instanceof A2AError) this.#meter?.fail(reason.code, reason);
     else this.#meter?.fail("CANCELLED");
     this.#departure ??= { reason };
@@ -435,7 +435,7 @@ export class ServerCall<S extends CallGate = Service> {
     this.#head = undefined;
     const after = header("last-event-id");
     const call = { principal, binding, version, extensions, after, caller: address, header, requestId, trace, chain };
-    const memory = this.service.booksAnswers === true ? this.#place : undefined;
+    const memory = this.service.accountsAnswers === true ? this.#place : undefined;
     const context = createContext({ ...call, deadline, memory });
     if (deadline !== undefined) this.#deadline = new AnnouncedDeadline(deadline, (reason) => this.leave(reason));
     if (this.#departure !== undefined) context.leave(this.#departure.reason);
@@ -453,7 +453,7 @@ function* readAndMeasure(read: () => AnyMessage): Generator<undefined, AnyMessag
 }
 
 /** Work of a single step. */
-export function oneStep<T>(piece: () => T): Iterator<never, T> {
+export function singleStep<T>(piece: () => T): Iterator<never, T> {
   return { next: () => ({ done: true, value: piece() }) };
 }
 

@@ -186,7 +186,7 @@ export interface Service {
   /** Opens the rate limits of a call. Absent without limits. */
   readonly rates?: ((head: CallHead) => LimitedCall) | undefined;
   /** Whether operations read replies of other agents into memory and book them for their calls. Default: false. */
-  readonly booksAnswers?: boolean | undefined;
+  readonly accountsAnswers?: boolean | undefined;
   /** Measures the time limits of calls, and the silence on streams. Default: the machine's clock. */
   readonly clock?: Clock | undefined;
   /** Logs and measures calls. Absent when nothing does. */

@@ -1,6 +1,6 @@
 import { clone, create } from "@bufbuild/protobuf";
 import { type AgentCard, AgentCardSchema } from "../protocol/model.js";
-import { assertNone, cardProblems, interfaceProblems } from "./check.js";
+import { assertNoProblems, cardProblems, interfaceProblems } from "./check.js";
 import { extensionInit, skillInit } from "./extended.js";
 import type { MountAddress } from "./mounts.js";
 import type { CardOptions, SkillOptions } from "./options.js";
@@ -27,7 +27,7 @@ export interface BuildOptions {
 
 /** Builds the whole card. Throws a `CardError` that lists every contradiction. */
 export function buildCard({ options, addresses, capabilities }: BuildOptions): AgentCard {
-  assertNone([...authorProblems(options, capabilities), ...interfaceProblems(addresses)]);
+  assertNoProblems([...authorProblems(options, capabilities), ...interfaceProblems(addresses)]);
   return withInterfaces(describeCard(options, capabilities), addresses);
 }
 

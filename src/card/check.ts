@@ -50,7 +50,7 @@ export class CardError extends TypeError {
 }
 
 /** Throws a `CardError` when there are problems. */
-export function assertNone(problems: readonly string[]): void {
+export function assertNoProblems(problems: readonly string[]): void {
   if (problems.length > 0) throw new CardError(problems);
 }
 

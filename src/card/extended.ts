@@ -1,6 +1,6 @@
 import { clone, create } from "@bufbuild/protobuf";
 import { type AgentCard, AgentCardSchema } from "../protocol/model.js";
-import { additionProblems, assertNone } from "./check.js";
+import { additionProblems, assertNoProblems } from "./check.js";
 import type { CardAdditions, ExtensionOptions, SkillOptions } from "./options.js";
 
 /**
@@ -8,7 +8,7 @@ import type { CardAdditions, ExtensionOptions, SkillOptions } from "./options.js
  * added, replacing those with the same id or URI; other members replace the public ones. Throws a `CardError`.
  */
 export function extendedCard(base: AgentCard, additions: CardAdditions): AgentCard {
-  assertNone(additionProblems(additions));
+  assertNoProblems(additionProblems(additions));
   const { capabilities, ...card } = clone(AgentCardSchema, base);
   const { provider = card.provider, skills = [], extensions = [] } = additions;
   return create(AgentCardSchema, {

@@ -22,7 +22,7 @@ export interface ForwardedOrigin {
   readonly prefix: string | undefined;
 }
 
-/** Headers that `forwardedBy` reads, for the `Vary` of replies. */
+/** Headers that `createForwardedReader` reads, for the `Vary` of replies. */
 export const forwardedHeaders = ["Forwarded", "X-Forwarded-Host", "X-Forwarded-Prefix", "X-Forwarded-Proto"] as const;
 
 /** Reads what trusted proxies report about a request; `undefined` when its peer is not trusted. */
@@ -38,7 +38,7 @@ export function trustProblems(trust: TrustProxy): readonly string[] {
 }
 
 /** Whether a peer at an address is a trusted proxy, for a valid `trustProxy`. */
-export function trustedPeers(trust: TrustProxy): (address: string) => boolean {
+export function createPeerCheck(trust: TrustProxy): (address: string) => boolean {
   if (typeof trust === "boolean") return () => trust;
   const ranges = trust.map(readRange).filter((range) => range !== undefined);
   return (address) => {
@@ -49,11 +49,11 @@ export function trustedPeers(trust: TrustProxy): (address: string) => boolean {
 }
 
 /** Creates the reader for a valid `trustProxy`. */
-export function forwardedBy(trust: TrustProxy): ReadForwarded {
+export function createForwardedReader(trust: TrustProxy): ReadForwarded {
   if (trust === false) return () => undefined;
   // Every proxy is trusted: the first value is from the outermost one.
   if (trust === true) return (caller) => pick(readChain(caller), Number.POSITIVE_INFINITY);
-  const trusts = trustedPeers(trust);
+  const trusts = createPeerCheck(trust);
   return (caller) => {
     if (!trusts(caller.remoteAddress ?? "")) return undefined;
     const chain = readChain(caller);
@@ -78,7 +78,7 @@ export const unknownNetwork = "unknown";
  * `undefined` for a call within the process.
  */
 export function callerNetwork(trust: TrustProxy): (call: CallHead) => string | undefined {
-  const trusts = trustedPeers(trust);
+  const trusts = createPeerCheck(trust);
   const outermost = (peer: string, addresses: readonly string[]): string => {
     let nearest = peer;
     for (const address of addresses.toReversed()) {

@@ -4,7 +4,7 @@ import { A2AError } from "../protocol/errors.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Version } from "../version/codec.js";
 import { authorProblems, describeCard, type RunningCapabilities, withInterfaces } from "./build.js";
-import { addressProblems, assertNone, audienceProblems, interfaceProblems } from "./check.js";
+import { addressProblems, assertNoProblems, audienceProblems, interfaceProblems } from "./check.js";
 import { type CardAt, cardEndpoint } from "./endpoint.js";
 import { extendedCard } from "./extended.js";
 import { addressesAt, type Mount, mountsFor } from "./mounts.js";
@@ -47,8 +47,8 @@ export interface PublishedCard {
 export function publishCard(options: PublishOptions): PublishedCard {
   const { versions } = options;
   const versionNames = versions.map(({ name }) => name);
-  assertNone([...authorProblems(options.card, options.capabilities), ...urlProblems(options.urls)]);
-  assertNone(audienceProblems(options.card.audience, versionNames));
+  assertNoProblems([...authorProblems(options.card, options.capabilities), ...urlProblems(options.urls)]);
+  assertNoProblems(audienceProblems(options.card.audience, versionNames));
   const { cacheMaxAgeSeconds = 300, extended, audience } = options.card;
   const description = describeCard({ ...options.card, extensions: allExtensions(options.card) }, options.capabilities);
   const locations = createLocations(options.urls, options.listening);
@@ -72,10 +72,10 @@ export function publishCard(options: PublishOptions): PublishedCard {
     endpoint: (request) => current(request),
     mount(newMounts) {
       const location = locations.ownLocation();
-      assertNone(interfaceProblems(addressesAt(newMounts, location)));
+      assertNoProblems(interfaceProblems(addressesAt(newMounts, location)));
       const cardFor = (reader: string) =>
         withInterfaces(description, addressesAt(mountsFor(newMounts, reader), location));
-      assertNone(documentProblems(cardFor, versions, audience));
+      assertNoProblems(documentProblems(cardFor, versions, audience));
       mounts = newMounts;
       current = endpoint();
     },

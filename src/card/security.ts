@@ -1,5 +1,5 @@
 import { clone, create, fromJson, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf";
-import { messageOf } from "../protocol/errors.js";
+import { readErrorMessage } from "../protocol/errors.js";
 import { type AgentCard, AgentCardSchema } from "../protocol/model.js";
 
 type CardInit = MessageInitShape<typeof AgentCardSchema>;
@@ -30,7 +30,7 @@ export function schemesFromJson(json: JsonObject): ReadonlyMap<string, SchemeDec
       throw new TypeError(`${unknownScheme[0]} has no member such as httpAuthSecurityScheme`);
     return new Map(schemes);
   } catch (cause) {
-    throw new TypeError(`securityDeclaration.schemes: ${messageOf(cause)}`, { cause });
+    throw new TypeError(`securityDeclaration.schemes: ${readErrorMessage(cause)}`, { cause });
   }
 }
 

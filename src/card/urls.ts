@@ -2,8 +2,8 @@ import { grpcAddress, type Rule, url } from "../protocol/check/rules.js";
 import { trimSlashes } from "../protocol/http-rules.js";
 import {
   type Caller,
+  createForwardedReader,
   type ForwardedOrigin,
-  forwardedBy,
   forwardedHeaders,
   type TrustProxy,
   trustProblems,
@@ -63,7 +63,7 @@ export function createLocations(options: UrlOptions, listening: () => ListeningA
     const ownLocation = () => location(origin, trimSlashes(origin.pathname));
     return { locationFor: ownLocation, ownLocation, varyBy: [] };
   }
-  const readForwarded = forwardedBy(trustProxy);
+  const readForwarded = createForwardedReader(trustProxy);
   const ownLocation = () => location(new URL(listening().origin), (listening().mountPath ?? "") + basePath);
   const locationFor = (caller: Caller): Location | undefined => {
     const forwardedOrigin = readForwarded(caller);

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CredentialOptions, CredentialProvider } from "../auth/options.js";
 import type { ClientTls } from "../binding/fetch/client-tls.js";
 import type { ConnectOptions } from "../client/options.js";
-import { messageOf } from "../protocol/errors.js";
+import { readErrorMessage } from "../protocol/errors.js";
 import { type LoginFlags, readLogin } from "./login/login.js";
 import { appendText } from "./option-values.js";
 
@@ -71,7 +71,7 @@ function pem(option: string, file: string | undefined): string | undefined {
   try {
     text = readFileSync(file, "utf8");
   } catch (cause) {
-    throw new TypeError(`${option} cannot be read: ${messageOf(cause)}`, {
+    throw new TypeError(`${option} cannot be read: ${readErrorMessage(cause)}`, {
       cause,
     });
   }

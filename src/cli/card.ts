@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { isSameHost } from "../client/secret-places.js";
+import { isSameHost } from "../client/secret-policy.js";
 import { v1 } from "../version/v1.0/v1.js";
 import { addCallerOptions, type CallerFlags, callerOptions } from "./caller.js";
 import { connectAt, noteLongWait } from "./connect.js";

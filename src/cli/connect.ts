@@ -5,7 +5,7 @@ import type { Client } from "../client/node.js";
 import type { ConnectOptions } from "../client/options.js";
 import type { RetryNotice } from "../client/retrying.js";
 import type { TransportFactory } from "../client/transports.js";
-import { type Binding, bindingNameOf, bindingNames, bindingRow } from "../protocol/bindings.js";
+import { type Binding, bindingNames, bindingRow, toBindingName } from "../protocol/bindings.js";
 import { A2AError } from "../protocol/errors.js";
 import { type AgentCard, AgentCardSchema } from "../protocol/model.js";
 import { v1 } from "../version/v1.0/v1.js";
@@ -23,9 +23,9 @@ export async function connect(target: Target, options: ConnectOptions): Promise<
   if (binding === undefined) return connectAt(url, options);
   const client = await connectAt(url, { ...options, transports: disabledTransports(binding) });
   const wireNames = new Set(client.card.supportedInterfaces.map((each) => each.protocolBinding));
-  if ([...wireNames].some((word) => bindingNameOf(word) === binding)) return client;
+  if ([...wireNames].some((word) => toBindingName(word) === binding)) return client;
   await client.close();
-  const names = [...new Set([...wireNames].map(bindingNameOf))];
+  const names = [...new Set([...wireNames].map(toBindingName))];
   throw new A2AError("unavailable", `the card lists no interface of ${binding}, only ${names.join(", ")}`);
 }
 

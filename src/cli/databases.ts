@@ -48,7 +48,7 @@ export function migrate(location: DatabaseLocation, say: (line: string) => void)
   return useDatabase(location, "any", async ({ db, dialect }) => {
     const migration = createMigrationReport({
       clock: systemClock,
-      say: (line, { seconds }) => (seconds < 1 ? undefined : say(line)),
+      report: (line, { seconds }) => (seconds < 1 ? undefined : say(line)),
     });
     try {
       await migrateAll({ db, dialect }, migration.report);

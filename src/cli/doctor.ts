@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import type { ConnectOptions } from "../client/options.js";
-import { bindingNameOf } from "../protocol/bindings.js";
+import { toBindingName } from "../protocol/bindings.js";
 import { addCallerOptions, type CallerFlags, callerOptions } from "./caller.js";
 import { type Finding, findingText } from "./doctor/finding.js";
 import { checkUsage, parseDuration, parsePort } from "./option-values.js";
@@ -103,7 +103,7 @@ async function examine(
   await report(findings);
   if (card === undefined) return;
   const { checkHttp2 } = await import("./doctor/http2.js");
-  const grpc = card.supportedInterfaces.find(({ protocolBinding }) => bindingNameOf(protocolBinding) === "GRPC");
+  const grpc = card.supportedInterfaces.find(({ protocolBinding }) => toBindingName(protocolBinding) === "GRPC");
   const address = grpc === undefined || grpc.url.includes("://") ? grpc?.url : `${url.protocol}//${grpc.url}`;
   const http2 = { url: new URL(address ?? url), hasGrpc: grpc !== undefined };
   await report(

@@ -1,5 +1,5 @@
 import { UntrustedOriginError } from "../auth/oauth/untrusted-origin.js";
-import { A2AError, messageOf } from "../protocol/errors.js";
+import { A2AError, readErrorMessage } from "../protocol/errors.js";
 
 /** An error as text: its message, the other invalid fields, its causes and a remedy. */
 export function errorText(error: unknown): string {
@@ -12,7 +12,7 @@ export function errorText(error: unknown): string {
   const causes = listCauses(error)
     .filter((cause) => !error.message.includes(cause))
     .map((cause) => `  because: ${cause}`);
-  return [`${name}: ${messageOfCause(error)}`, ...lines, ...causes, ...findRemedies(error)].join("\n");
+  return [`${name}: ${describeCause(error)}`, ...lines, ...causes, ...findRemedies(error)].join("\n");
 }
 
 function findRemedies(error: Error): readonly string[] {
@@ -27,7 +27,7 @@ function findRemedies(error: Error): readonly string[] {
 }
 
 /** The message, with the option of the command line instead of the client's. */
-function messageOfCause({ message, cause }: Error): string {
+function describeCause({ message, cause }: Error): string {
   // The client wraps it in its own error.
   return cause instanceof UntrustedOriginError ? `${cause.problem}: trust it with --trust ${cause.origin}` : message;
 }
@@ -39,7 +39,8 @@ function listCauses(error: Error): string[] {
   let cause = error.cause;
   while (cause instanceof Error && causes.length < maxCauses) {
     // When several addresses fail, Node has an error for each, and no message in the one around them.
-    const text = cause.message || (cause instanceof AggregateError ? cause.errors.map(messageOf).join(", ") : "");
+    const text =
+      cause.message || (cause instanceof AggregateError ? cause.errors.map(readErrorMessage).join(", ") : "");
     if (text !== "") causes.push(text);
     cause = cause.cause;
   }

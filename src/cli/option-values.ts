@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from "commander";
-import { messageOf } from "../protocol/errors.js";
+import { readErrorMessage } from "../protocol/errors.js";
 
 // Parsers of option values. An `InvalidArgumentError` becomes a usage error that names the option.
 
@@ -44,6 +44,6 @@ export function checkUsage<T>(command: Command, read: () => T, prefix = ""): T {
   try {
     return read();
   } catch (error) {
-    return command.error(`error: ${prefix}${messageOf(error)}`);
+    return command.error(`error: ${prefix}${readErrorMessage(error)}`);
   }
 }

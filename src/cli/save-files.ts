@@ -25,7 +25,7 @@ export interface SaveOptions {
 }
 
 /** How long a server may send nothing before its file is given up, in milliseconds. */
-export const silenceMs = 30_000;
+export const idleTimeoutMs = 30_000;
 
 /**
  * Writes the files of an answer into a folder, and yields the path of each complete file. Never replaces a file. An
@@ -136,7 +136,10 @@ async function* fetchFile(
   const abortAfter = (ms: number, reason: () => A2AError): (() => void) =>
     clock.after(Math.min(ms, longestTimerMs), () => limit.abort(reason()));
   const silence = (): (() => void) =>
-    abortAfter(silenceMs, () => new A2AError("unavailable", `${url} has sent nothing for ${silenceMs / 1000} s`));
+    abortAfter(
+      idleTimeoutMs,
+      () => new A2AError("unavailable", `${url} has sent nothing for ${idleTimeoutMs / 1000} s`),
+    );
   const stopTimer = abortAfter(timeoutMs, () => {
     const time = `${timeoutMs / 1000} s`;
     return new A2AError("unavailable", `${url} is incomplete after ${time}, the limit of --save-timeout`);

@@ -4,7 +4,7 @@ import type { ServeOptions } from "../server/options.js";
 import type { AgentServer } from "../server/serve.js";
 import { checkUsage } from "./option-values.js";
 import { print } from "./print.js";
-import { cardOfPackage, readAgentModule, readConfiguration, type ServeSettings } from "./serve/agent-module.js";
+import { readAgentModule, readConfiguration, readPackageCard, type ServeSettings } from "./serve/agent-module.js";
 import { runWatched } from "./serve/watch.js";
 import { endWithWatcher, isWatched, watchedDrainMs, watchedStore } from "./serve/watched.js";
 import {
@@ -70,7 +70,7 @@ async function run(file: string, flags: ServeFlags, command: Command): Promise<v
   try {
     const drainMs = settings.drainMs ?? (watched && watchedDrainMs);
     const isLocal = isLoopback(settings.host ?? "127.0.0.1");
-    const card = "agents" in settings ? {} : { card: settings.card ?? cardOfPackage(file, isLocal) };
+    const card = "agents" in settings ? {} : { card: settings.card ?? readPackageCard(file, isLocal) };
     // serve() checks these options.
     const options = { ...settings, ...card, store, logger, drainMs, handleSignals: false } as ServeOptions;
     const server: AgentServer | MultiAgentServer = await serve(options);

@@ -1,6 +1,6 @@
 import type { Store } from "../core/ports.js";
 import { noop } from "../protocol/async/noop.js";
-import { messageOf } from "../protocol/errors.js";
+import { readErrorMessage } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
 import type { StoreError, StoreFailure } from "../store/sql/store-error.js";
 
@@ -81,7 +81,7 @@ export class UnusableStoreError extends Error {
 /** The error for a location that cannot be used, with the reason, in one sentence. */
 export function unusableStoreError(location: DatabaseLocation, error: unknown): UnusableStoreError {
   const place = locationText(location);
-  const reason = messageOf(error);
+  const reason = readErrorMessage(error);
   // File errors already name the file.
   const problem = reason.startsWith(`${place}: `) ? reason.slice(place.length + 2) : reason;
   const failure = isStoreError(error) ? error.failure : undefined;

@@ -16,7 +16,7 @@ export function parseTarget(address: string, bindingFlag?: Binding): Target {
     throw new TypeError(`${address} is neither an http(s) URL nor the host:port of gRPC`);
   }
   if (isHttp && isAgent(address)) return { kind: "agent", url: address, binding: bindingFlag };
-  const binding = bindingFlag ?? (isHttp ? bindingOfUrl(address) : "GRPC");
+  const binding = bindingFlag ?? (isHttp ? findBinding(address) : "GRPC");
   if (bindingRow(binding).address === "url" && !isHttp)
     throw new TypeError(`${binding} needs an http(s) URL, not ${address}`);
   return { kind: "interface", binding, address };
@@ -37,7 +37,7 @@ function isAgent(url: string): boolean {
 }
 
 // The path of a Trivium interface names its binding. For other URLs JSON-RPC is the likeliest.
-function bindingOfUrl(url: string): Binding {
+function findBinding(url: string): Binding {
   const path = new URL(url).pathname.replace(/\/$/, "");
   return bindings.find((each) => each.path !== "" && path.endsWith(each.path))?.name ?? "JSONRPC";
 }

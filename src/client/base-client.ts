@@ -23,7 +23,7 @@ import {
   type StreamItem,
 } from "../protocol/operations.js";
 import type { Content } from "../protocol/parts.js";
-import { isStop } from "../protocol/states.js";
+import { endsBlockingSend } from "../protocol/states.js";
 import type { AgentAccess } from "./agent-access.js";
 import { Answer, answerOf } from "./answer/answer.js";
 import { AnswerStream } from "./answer/answer-stream.js";
@@ -35,7 +35,7 @@ import { type Retries, withRetries } from "./retrying.js";
 import { complete, sendRequest } from "./send.js";
 import { checkCallOptions, checkOperationOptions, type SendOptions, type TaskCallOptions } from "./send-options.js";
 import type { ResumingStream } from "./stream/resuming-stream.js";
-import { type Allowance, lateAnswer, pollPause, startAllowance } from "./timing.js";
+import { type Allowance, pollPause, startAllowance, toTimeoutError } from "./timing.js";
 
 // The client finds an agent by its card, calls it over one of its interfaces, retries what is safe to retry, and
 // resumes broken streams.
@@ -55,7 +55,7 @@ export type ClientOperations = {
   ) => ReturnType<Operations<CallOptions>[K]>;
 };
 
-/** What a client is built from. */
+/** The parts of a client. */
 export interface ClientParts {
   readonly access: Pick<AgentAccess, keyof AgentAccess>;
   readonly clock: Clock;
@@ -156,7 +156,7 @@ export class BaseClient {
       const allowance = this.#startAllowance(options);
       const items = this.#subscribe(taskId, options, allowance.next());
       const read = () => this.#read(taskId, options, allowance.next());
-      return streamFrom(async () => (await import("./answer/past-task.js")).orPastTask(items, read));
+      return streamFrom(async () => (await import("./answer/past-task.js")).fallBackToTask(items, read));
     });
   }
 
@@ -200,7 +200,7 @@ export class BaseClient {
         );
       }
     } catch (error) {
-      throw lateAnswer(error, { taskId, state }, { timeoutMs: options.timeoutMs ?? clientOptions.timeoutMs });
+      throw toTimeoutError(error, { taskId, state }, { timeoutMs: options.timeoutMs ?? clientOptions.timeoutMs });
     }
   }
 
@@ -254,7 +254,7 @@ declare module "../protocol/turn-client.js" {
 
 /** Whether a task has ended or is interrupted. False if its state is unknown. */
 function isStopped({ status }: Task): boolean {
-  return isStop(status?.state ?? TaskState.UNSPECIFIED);
+  return endsBlockingSend(status?.state ?? TaskState.UNSPECIFIED);
 }
 
 async function* untilStop(items: AsyncIterable<StreamItem>): AsyncGenerator<StreamItem, void, undefined> {
@@ -262,7 +262,7 @@ async function* untilStop(items: AsyncIterable<StreamItem>): AsyncGenerator<Stre
     yield item;
     const { payload } = item.response;
     if (payload.case !== "task" && payload.case !== "statusUpdate") continue;
-    if (isStop(payload.value.status?.state ?? TaskState.UNSPECIFIED)) return;
+    if (endsBlockingSend(payload.value.status?.state ?? TaskState.UNSPECIFIED)) return;
   }
 }
 

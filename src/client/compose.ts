@@ -1,5 +1,5 @@
 import type { CredentialSource } from "../auth/credentials.js";
-import { bindingNameOf, hasEventIds, wireName } from "../protocol/bindings.js";
+import { hasEventIds, toBindingName, wireName } from "../protocol/bindings.js";
 import { idempotentSendExtension, resumeExtension } from "../protocol/extensions.js";
 import { isLoopback } from "../protocol/loopback.js";
 import type { AgentCard, AgentInterface } from "../protocol/model.js";
@@ -8,7 +8,7 @@ import { isGuess, knowsMessageIds, knowsTenants } from "../version/traits.js";
 import type { InterfaceName, UnusedInterface } from "./connection.js";
 import { InterfaceClient } from "./interface-client.js";
 import { InterfacePool, type InterfacePoolOptions } from "./interface-pool.js";
-import type { SecretPlace } from "./secret-places.js";
+import type { SecretPolicy } from "./secret-policy.js";
 import type { TransportFactory, TransportSetting } from "./transports.js";
 
 export interface Composition extends Pick<InterfacePoolOptions, "clock" | "probeTimeoutMs" | "onConnection"> {
@@ -21,7 +21,7 @@ export interface Composition extends Pick<InterfacePoolOptions, "clock" | "probe
   /** Where the card was read; `undefined` when the caller passed it as an object. */
   readonly cardUrl: string | undefined;
   /** Says which secrets an interface is called with. */
-  readonly secretPlace: (name: InterfaceName) => Promise<SecretPlace>;
+  readonly secretPlace: (name: InterfaceName) => Promise<SecretPolicy>;
   /** Messages may be resent to agents that deduplicate them. */
   readonly sendOnce: boolean;
   /** Aborts when the client is closed. */
@@ -31,7 +31,7 @@ export interface Composition extends Pick<InterfacePoolOptions, "clock" | "probe
 /** The callable interfaces of a card, in the order they are tried. */
 export function createPool(card: AgentCard, composition: Composition): InterfacePool {
   const { clock, probeTimeoutMs, onConnection } = composition;
-  const interfaces = dropNameless(
+  const interfaces = preferIdempotent(
     card,
     sortInterfaces(card, composition.prefer).map((entry) => classify(entry, composition)),
     composition.sendOnce,
@@ -72,7 +72,7 @@ function classify(
 ): UsableInterface | UnusedInterface {
   // The patch number of a version is ignored (spec 3.6).
   const version = parseVersion(entry.protocolVersion) ?? entry.protocolVersion;
-  const name = bindingNameOf(entry.protocolBinding);
+  const name = toBindingName(entry.protocolBinding);
   const factories = transports.filter(({ binding }) => binding === entry.protocolBinding || binding === name);
   if (factories.length === 0) return unusedInterface(entry, "this client has no such binding");
   const factory = factories.find(({ versions }) => versions === undefined || versions.includes(version));
@@ -84,7 +84,7 @@ function classify(
 }
 
 /** Drops interfaces over which an agent that deduplicates messages would not do so, unless there are no others. */
-function dropNameless(
+function preferIdempotent(
   card: AgentCard,
   interfaces: readonly (UsableInterface | UnusedInterface)[],
   sendOnce: boolean,
@@ -107,7 +107,7 @@ function unusedInterface(entry: AgentInterface, reason: string): UnusedInterface
 }
 
 function nameInterface({ protocolBinding, url, protocolVersion: version }: AgentInterface): InterfaceName {
-  const binding = bindingNameOf(protocolBinding);
+  const binding = toBindingName(protocolBinding);
   return {
     binding,
     url,
@@ -157,7 +157,7 @@ function sortInterfaces(
   prefer: readonly string[],
 ): AgentCard["supportedInterfaces"] {
   const rank = (word: string): number => {
-    const index = prefer.findIndex((binding) => binding === word || binding === bindingNameOf(word));
+    const index = prefer.findIndex((binding) => binding === word || binding === toBindingName(word));
     return index < 0 ? prefer.length : index;
   };
   return supportedInterfaces.toSorted(

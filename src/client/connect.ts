@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { callerClock } from "../protocol/async/clock.js";
-import { bindingNameOf } from "../protocol/bindings.js";
+import { toBindingName } from "../protocol/bindings.js";
 import { assertOptions } from "../protocol/check/rules.js";
 import type { CallOptions } from "../protocol/context.js";
 import { withDefaults } from "../protocol/defaults.js";
@@ -18,7 +18,7 @@ import { isCallable } from "./compose.js";
 import { connectRule } from "./option-rules.js";
 import { type ClientOptions, type ConnectOptions, defaultClientLimits, fixedClientLimits } from "./options.js";
 import type { Network, NetworkOptions, Platform } from "./platform.js";
-import { createRetries, searchAgain } from "./retrying.js";
+import { createRetries, retrySearch } from "./retrying.js";
 import type { TransportFactory } from "./transports.js";
 import { knownVersions } from "./versions.js";
 
@@ -105,7 +105,7 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
     };
     // Waits for a server that is away.
     const find = (urls: readonly string[], signal: AbortSignal | undefined): Promise<FoundCard> =>
-      searchAgain((leftMs) => findCallableCard(urls, { ...discovery, signal, leftMs }, callable), {
+      retrySearch((leftMs) => findCallableCard(urls, { ...discovery, signal, leftMs }, callable), {
         retries,
         clock,
         onRetry: options.onRetry,
@@ -119,7 +119,7 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
     const closing = new AbortController();
     const closeSignal = closing.signal;
     const onLeftOut = options.logger
-      ? (await import("./left-out-log.js")).leftOutLog(options.logger, firstCard, cardUrl)
+      ? (await import("./omission-log.js")).createOmissionLog(options.logger, firstCard, cardUrl)
       : undefined;
     const secure = options.grpcTls ?? cardUrl?.startsWith("https:") ?? true;
     const isSecure = (url: string): boolean => (/^\w+:\/\//.test(url) ? /^(?:https|grpcs):/i.test(url) : secure);
@@ -140,7 +140,7 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
         }),
       // Loaded for calls with secrets.
       secretPlace: async ({ binding, url }) =>
-        (await import("./secret-places.js")).secretPlace({
+        (await import("./secret-policy.js")).createSecretPolicy({
           ...options,
           card,
           firstCard,
@@ -214,6 +214,6 @@ function mergeTransports(
   { transports = [] }: ClientOptions,
   ours: readonly TransportFactory[],
 ): readonly TransportFactory[] {
-  const callerBindings = new Set(transports.map(({ binding }) => bindingNameOf(binding)));
+  const callerBindings = new Set(transports.map(({ binding }) => toBindingName(binding)));
   return [...transports, ...ours.filter(({ binding }) => !callerBindings.has(binding))];
 }

@@ -27,7 +27,7 @@ export interface Connection extends InterfaceName {
 }
 
 /** The connection over an interface. */
-export function connectionOver(name: InterfaceName, skipped: readonly UnusedInterface[]): Connection {
+export function createConnection(name: InterfaceName, skipped: readonly UnusedInterface[]): Connection {
   return Object.defineProperty({ ...name, skipped }, "passedOver", { get: () => skipped }) as Connection;
 }
 

@@ -85,17 +85,17 @@ export function isUnsent(error: unknown): boolean {
   if (!(error instanceof ConnectionError) || error.written) return false;
   if (!(error instanceof NoInterfaceError)) return !error.isFinal;
   const { failures } = error;
-  return failures.some(isUnsent) && failures.every((each) => each instanceof ConnectionError || isAway(each));
+  return failures.some(isUnsent) && failures.every((each) => each instanceof ConnectionError || isUnavailable(each));
 }
 
 /** Whether a server may be back a little later: it, or the one behind a proxy, is down. */
-export function isAway(error: unknown): boolean {
+export function isUnavailable(error: unknown): boolean {
   if (error instanceof ConnectionError) return !error.isFinal;
   return error instanceof A2AError && gatewayStatuses.includes(foreignStatus(error) ?? 0);
 }
 
 /** Whether a stream was cut off instead of ended by the agent. */
-export function isCut(error: unknown): boolean {
+export function isCutOff(error: unknown): boolean {
   return error instanceof A2AError && error.code === "unavailable";
 }
 

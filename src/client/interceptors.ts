@@ -6,7 +6,7 @@ import type { Message, StreamResponse, Task, TaskStatus } from "../protocol/mode
 import type { StreamItem } from "../protocol/operations.js";
 import type { AuthorizationPrompt, ClientInterceptor, ClientOptions } from "./options.js";
 
-// What stands in front of the calls of a client: the interceptors of its caller, and the one that shows requests for an
+// The interceptors of a client's calls: those of its caller, and the one that shows requests for an
 // authorization. Loaded by the first call of a client that has any.
 
 /** Puts interceptors in front of a caller, and the one that shows requests for an authorization. */
@@ -41,7 +41,7 @@ const maxKeys = 1000;
 function authorizationInterceptor(show: (prompt: AuthorizationPrompt) => void | Promise<void>): ClientInterceptor {
   const shownKeys = new Set<string>();
 
-  async function look(carrier: StatusCarrier | undefined): Promise<void> {
+  async function checkForRequest(carrier: StatusCarrier | undefined): Promise<void> {
     if (carrier?.status === undefined || Number(carrier.status.state) !== authRequired) return;
     const { taskId, contextId, status } = carrier;
     const { message } = status;
@@ -53,9 +53,9 @@ function authorizationInterceptor(show: (prompt: AuthorizationPrompt) => void | 
     await show({ taskId, contextId, text: readText(message), url, userCode, scopes });
   }
 
-  async function* lookAtItems(items: AsyncIterable<StreamItem>): AsyncGenerator<StreamItem, void, undefined> {
+  async function* checkItems(items: AsyncIterable<StreamItem>): AsyncGenerator<StreamItem, void, undefined> {
     for await (const item of items) {
-      await look(statusIn(item.response));
+      await checkForRequest(statusIn(item.response));
       yield item;
     }
   }
@@ -63,8 +63,8 @@ function authorizationInterceptor(show: (prompt: AuthorizationPrompt) => void | 
   return async (call, next) => {
     const extensions = [...(call.context.extensions ?? []), authorizationExtension];
     const reply = await next({ ...call, context: { ...call.context, extensions } });
-    if (Symbol.asyncIterator in reply) return lookAtItems(reply);
-    await look(statusIn(reply));
+    if (Symbol.asyncIterator in reply) return checkItems(reply);
+    await checkForRequest(statusIn(reply));
     return reply;
   };
 }

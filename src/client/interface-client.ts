@@ -8,7 +8,7 @@ import { A2AError, ConnectionError } from "../protocol/errors.js";
 import { invokeStream, invokeUnary, type Operation, type StreamItem } from "../protocol/operations.js";
 import { withoutEmptyCredentials } from "../protocol/service-parameters.js";
 import { CredentialsError, type InterfaceName, NotCalledError } from "./connection.js";
-import type { SecretPlace } from "./secret-places.js";
+import type { SecretPolicy } from "./secret-policy.js";
 
 /** A stream whose first event has arrived, which proves that the agent was reached. */
 export interface OpenStream {
@@ -34,7 +34,7 @@ export interface InterfaceClientOptions {
   readonly connect: () => Transport | Promise<Transport>;
   readonly credentials: CredentialSource | undefined;
   /** Says which secrets it is called with; asked once. */
-  readonly place: () => Promise<SecretPlace>;
+  readonly place: () => Promise<SecretPolicy>;
   /** Headers of every call; credentials do not replace them. */
   readonly headers: Readonly<Record<string, string>>;
   /** Extensions to activate for streams. */
@@ -53,7 +53,7 @@ export class InterfaceClient implements Attempt {
   #isClosed = false;
   /** Calls have neither credentials nor headers, unless they bring their own. */
   readonly #isPlain: boolean;
-  #place: SecretPlace | undefined;
+  #place: SecretPolicy | undefined;
 
   constructor(options: InterfaceClientOptions) {
     this.name = options.name;
@@ -172,7 +172,7 @@ export class InterfaceClient implements Attempt {
     }
   }
 
-  async #findPlace(): Promise<SecretPlace> {
+  async #findPlace(): Promise<SecretPolicy> {
     this.#place ??= await this.#options.place();
     return this.#place;
   }

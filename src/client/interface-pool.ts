@@ -1,14 +1,14 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { OtherVersionError } from "../binding/transport.js";
 import type { Clock } from "../protocol/async/clock.js";
-import { grownPause } from "../protocol/async/retry.js";
+import { backoffMs } from "../protocol/async/retry.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError, ConnectionError } from "../protocol/errors.js";
 import type { Operation } from "../protocol/operations.js";
-import { statesVersion } from "../version/traits.js";
+import { declaresVersion } from "../version/traits.js";
 import {
   type Connection,
-  connectionOver,
+  createConnection,
   type InterfaceName,
   NoInterfaceError,
   type UnusedInterface,
@@ -18,7 +18,7 @@ import type { Attempt, InterfaceClient, OpenStream } from "./interface-client.js
 import { callWithin, startAllowance } from "./timing.js";
 
 // The interfaces of a card, and which of them serves a call. A call makes one round through them, in the order of
-// preference; those that failed a short time ago come last and rest for 30 s, then twice as long after each failure.
+// preference; those that failed a short time ago come last and pause for 30 s, then twice as long after each failure.
 //
 // An interface is unproven until it has answered. While there are others, an unproven one is tried by a probe, or by the
 // call itself in a part of its time. A guessed version is settled by the first answer in its form. A call that must not be
@@ -44,15 +44,15 @@ interface Candidate {
   /** It has answered in the form of its version, which is no longer a guess. */
   settled: boolean;
   /** It is skipped until this time. */
-  restsUntil: number;
+  retryAt: number;
   /** Failures since its last answer. */
   failures: number;
   /** It failed, or a call to it was given up, since its last answer. */
-  doubted?: boolean;
+  suspect?: boolean;
   reason: string;
 }
 
-const restPauses = { firstMs: 30_000, maxMs: 600_000 };
+const suspensionBackoff = { firstMs: 30_000, maxMs: 600_000 };
 const forGood = Number.MAX_SAFE_INTEGER;
 
 interface Try {
@@ -76,12 +76,12 @@ function planTries(
 ): Try[] {
   const isRead = operation.idempotent && !operation.streams;
   return order.map((candidate, index): Try => {
-    const { client, proven, doubted } = candidate;
+    const { client, proven, suspect } = candidate;
     // The last one needs no trial: there is no other to fall back to.
     if (proven || (index + 1 === order.length && !client.isGuess)) return { candidate, trial: undefined };
     if (isRead && !client.isGuess) return { candidate, trial: "call" };
     // A card that says what an interface speaks is trusted until a call to it gets no answer.
-    const isTrusted = !doubted && !client.isGuess && (repeatable || statesVersion(client.name.version));
+    const isTrusted = !suspect && !client.isGuess && (repeatable || declaresVersion(client.name.version));
     return { candidate, trial: isTrusted ? undefined : "probe" };
   });
 }
@@ -101,7 +101,7 @@ export class InterfacePool implements Attempt {
   constructor(options: InterfacePoolOptions) {
     this.#options = options;
     this.#candidates = options.interfaces.flatMap((client) =>
-      "reason" in client ? [] : [{ client, proven: false, settled: false, restsUntil: 0, failures: 0, reason: "" }],
+      "reason" in client ? [] : [{ client, proven: false, settled: false, retryAt: 0, failures: 0, reason: "" }],
     );
   }
 
@@ -172,23 +172,23 @@ export class InterfacePool implements Attempt {
   ): boolean {
     const { client, settled, proven } = candidate;
     if (error instanceof OtherVersionError) {
-      this.#rest(candidate, describeFailure(error));
-      candidate.restsUntil = forGood;
+      this.#suspend(candidate, describeFailure(error));
+      candidate.retryAt = forGood;
       return repeatable;
     }
     if (client.isGuess && !settled && (isProbing || isSend(operation)) && isUnknownMethod(error)) {
-      this.#rest(candidate, describeFailure(error));
+      this.#suspend(candidate, describeFailure(error));
       wrongGuesses.push(candidate);
       // It may only lack the probe's method, so it gets the call if no other interface takes it.
       if (isProbing) tries.push({ candidate, trial: undefined });
       return true;
     }
     if (error instanceof ConnectionError || shouldTryNextInterface(error, { repeatable: true, proven })) {
-      this.#rest(candidate, describeFailure(error));
+      this.#suspend(candidate, describeFailure(error));
     } else if (isAnswer(error)) {
       this.#recordAnswer(candidate, wrongGuesses);
     } else if (isGivenUp(error)) {
-      candidate.doubted = true;
+      candidate.suspect = true;
     }
     return shouldTryNextInterface(error, { repeatable: isProbing || repeatable, proven });
   }
@@ -196,31 +196,31 @@ export class InterfacePool implements Attempt {
   // In order of preference; recently failed ones come last, the oldest failure first. A version known to be wrong is
   // not called again: its answers would look like those of an agent that is merely down.
   #order(now: number): readonly Candidate[] {
-    const available = this.#candidates.filter(({ restsUntil }) => restsUntil <= now);
+    const available = this.#candidates.filter(({ retryAt }) => retryAt <= now);
     if (available.length === this.#candidates.length) return available;
-    const unavailable = this.#candidates.filter(({ restsUntil }) => restsUntil > now && restsUntil !== forGood);
-    return [...available, ...unavailable.sort((a, b) => a.restsUntil - b.restsUntil)];
+    const unavailable = this.#candidates.filter(({ retryAt }) => retryAt > now && retryAt !== forGood);
+    return [...available, ...unavailable.sort((a, b) => a.retryAt - b.retryAt)];
   }
 
-  #rest(candidate: Candidate, reason: string): void {
+  #suspend(candidate: Candidate, reason: string): void {
     candidate.proven = false;
-    candidate.doubted = true;
+    candidate.suspect = true;
     candidate.failures += 1;
-    candidate.restsUntil = this.#options.clock.now() + grownPause(candidate.failures, restPauses);
+    candidate.retryAt = this.#options.clock.now() + backoffMs(candidate.failures, suspensionBackoff);
     candidate.reason = reason;
   }
 
   // Guesses denied before the agent answered here are wrong for good.
   #recordAnswer(candidate: Candidate, wrongGuesses: readonly Candidate[]): void {
-    for (const guess of wrongGuesses) guess.restsUntil = forGood;
+    for (const guess of wrongGuesses) guess.retryAt = forGood;
     candidate.proven = true;
-    candidate.restsUntil = 0;
+    candidate.retryAt = 0;
     candidate.failures = 0;
-    candidate.doubted = false;
+    candidate.suspect = false;
     if (isSame(this.#connection, candidate.client.name)) return;
     const { interfaces } = this.#options;
     const before = interfaces.slice(0, interfaces.indexOf(candidate.client));
-    this.#connection = connectionOver(candidate.client.name, this.#listUnused(before));
+    this.#connection = createConnection(candidate.client.name, this.#listUnused(before));
     this.#options.onConnection?.(this.#connection);
   }
 

@@ -8,7 +8,7 @@ import type { Content } from "../protocol/parts.js";
 import type { Answer } from "./answer/answer.js";
 import type { AnswerStream } from "./answer/answer-stream.js";
 import { BaseClient, type Client, type ClientParts } from "./base-client.js";
-import { type Connection, connectionOver } from "./connection.js";
+import { type Connection, createConnection } from "./connection.js";
 import { openStream } from "./interface-client.js";
 import { defaultClientLimits, fixedClientLimits } from "./options.js";
 import { createRetries } from "./retrying.js";
@@ -34,7 +34,7 @@ export function localClient(agent: LocalAgent): Client {
     access: accessTo(agent),
     clock: agent.clock,
     limits: { ...defaultClientLimits, ...fixedClientLimits },
-    // What the agent refuses was not lost on the way.
+    // In this process no call is lost on the way, so a refusal is final.
     retries: createRetries({ maxAttempts: 1 }),
     options: { sendOnce: false },
     closeSignal: closing.signal,
@@ -86,7 +86,7 @@ function accessTo({ url, card, operations }: LocalAgent): ClientParts["access"] 
     },
     get connection(): Connection {
       const [newest] = card().supportedInterfaces;
-      return connectionOver({ binding: inProcessBinding, url, version: newest?.protocolVersion ?? "" }, []);
+      return createConnection({ binding: inProcessBinding, url, version: newest?.protocolVersion ?? "" }, []);
     },
     isRepeatable: () => false,
     replaceCard: noop,

@@ -39,7 +39,7 @@ function quietTransport({ create, ...factory }: TransportFactory, telemetry: Cli
   return {
     ...factory,
     create: (address, { fetch, ...setting }) =>
-      create(address, { ...setting, fetch: (url, init) => telemetry.quietly(() => fetch(url, init)) }),
+      create(address, { ...setting, fetch: (url, init) => telemetry.suppressTracing(() => fetch(url, init)) }),
   };
 }
 

@@ -49,7 +49,7 @@ const preferred: Rule = (value, path) =>
 const credentials: Rule = (value, path) => (typeof value === "function" ? [] : anyObject(value, path));
 const transport = withMethods("a transport with create()", "create");
 
-/** What each option of a client may be; an unknown one is refused. */
+/** The rule for each option of a client. Unknown options are refused. */
 export const clientMembers: MembersOf<ClientOptions> = {
   prefer: { rule: entries(preferred) },
   versions: { rule: entries(oneOf(...versionNames)) },

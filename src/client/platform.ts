@@ -24,7 +24,7 @@ export interface Network {
   close(): Promise<void>;
 }
 
-/** What a client uses on its platform. */
+/** The parts of a platform that a client uses. */
 export interface Platform {
   /** The platform's bindings, for one client. */
   transports(versions: KnownVersions): readonly TransportFactory[];

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import { randomUuid } from "../protocol/id/random-uuid.js";
-import { operationOf } from "../protocol/operations.js";
+import { findOperation } from "../protocol/operations.js";
 import { isAnswer, isUnknownMethod, shouldTryNextInterface } from "./failures.js";
 import type { InterfaceClient } from "./interface-client.js";
 import { type Allowance, callWithin } from "./timing.js";
@@ -20,7 +20,7 @@ export interface ProbeTime {
  * by a method with a different name in the other version. Throws when the interface is unusable.
  */
 export async function probe(client: InterfaceClient, time: ProbeTime): Promise<void> {
-  const operation = operationOf(client.isGuess ? "getTaskPushNotificationConfig" : "getTask");
+  const operation = findOperation(client.isGuess ? "getTaskPushNotificationConfig" : "getTask");
   const id = randomUuid();
   const request = Object.assign(create(operation.input), client.isGuess ? { id, taskId: id } : { id });
   const error = await answerTo(time, (callOptions) => client.unary(operation, request, callOptions));
@@ -32,7 +32,7 @@ export async function probe(client: InterfaceClient, time: ProbeTime): Promise<v
 
 /** Requests a stream without a message, which no agent can start; the method's name differs by version. */
 async function probeStreams(client: InterfaceClient, time: ProbeTime): Promise<void> {
-  const operation = operationOf("sendStreamingMessage");
+  const operation = findOperation("sendStreamingMessage");
   const error = await answerTo(time, async (callOptions) => {
     const leave = new AbortController();
     const { rest } = await client.open(operation, create(operation.input), callOptions, leave.signal);

@@ -1,11 +1,11 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import type { Clock } from "../protocol/async/clock.js";
-import { grownPause, retry } from "../protocol/async/retry.js";
+import { backoffMs, retry } from "../protocol/async/retry.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { Operation } from "../protocol/operations.js";
 import type { DiscoveryOptions } from "./card/discovery.js";
-import { isAway, isRetryable, isUnsent } from "./failures.js";
+import { isRetryable, isUnavailable, isUnsent } from "./failures.js";
 import type { Attempt, OpenStream } from "./interface-client.js";
 import { startAllowance } from "./timing.js";
 
@@ -62,7 +62,7 @@ export function createRetries(options: RetryOptions = {}, random: () => number =
       const endMs = failingMs === undefined ? 0 : unsentMs - failingMs;
       const waitMs = attempt > maxAttempts ? endMs : Number.POSITIVE_INFINITY;
       if (waitMs <= retryAfterMs || tokens < 1 || retryAfterMs > maxRetryAfterMs) return undefined;
-      const growingMs = random() * grownPause(attempt - 1, { firstMs: firstPauseMs, maxMs: maxPauseMs });
+      const growingMs = random() * backoffMs(attempt - 1, { firstMs: firstPauseMs, maxMs: maxPauseMs });
       const pauseMs = Math.min(retryAfterMs + growingMs, waitMs);
       if (pauseMs >= leftMs) return undefined;
       tokens--;
@@ -74,7 +74,7 @@ export function createRetries(options: RetryOptions = {}, random: () => number =
   };
 }
 
-/** What all retries of a client share. */
+/** Parts that all retries of a client share. */
 export interface RetryParts {
   readonly retries: Retries;
   readonly clock: Clock;
@@ -100,7 +100,7 @@ function pauseFinder({ retries, clock, onRetry }: RetryParts, leftMs: () => numb
 }
 
 /** Searches for a card until its server is back. `search` is told how much of `timeoutMs` is left. */
-export function searchAgain<T>(
+export function retrySearch<T>(
   search: (leftMs: number) => Promise<T>,
   { timeoutMs, signal, ...parts }: RetryParts & Pick<DiscoveryOptions, "timeoutMs" | "signal">,
 ): Promise<T> {
@@ -109,7 +109,7 @@ export function searchAgain<T>(
   const leftMs = (): number => until - clock.now();
   const findPause = pauseFinder(parts, leftMs);
   const pauseAfter = (error: unknown, failures: number): number | undefined =>
-    isAway(error) ? findPause(error, failures, true) : undefined;
+    isUnavailable(error) ? findPause(error, failures, true) : undefined;
   return retry(() => search(leftMs()), { clock, pauseAfter, signals: [signal] });
 }
 

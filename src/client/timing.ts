@@ -1,5 +1,5 @@
 import { type Clock, longestTimerMs } from "../protocol/async/clock.js";
-import { grownPause } from "../protocol/async/retry.js";
+import { backoffMs } from "../protocol/async/retry.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError, ConnectionError } from "../protocol/errors.js";
 import type { TaskState } from "../protocol/model.js";
@@ -34,7 +34,7 @@ export function startAllowance(options: CallOptions, clock: Clock): Allowance {
  * The error of a wait that exceeds its time: once the agent has named a task, its metadata has `taskId` and `state`.
  * Any other error is returned as it is.
  */
-export function lateAnswer(
+export function toTimeoutError(
   error: unknown,
   { taskId, state }: { readonly taskId: string; readonly state: TaskState },
   { timeoutMs }: CallOptions,
@@ -53,7 +53,7 @@ export function lateAnswer(
 
 /** The pause before a task is polled again. */
 export function pollPause(polls: number, pollMs: number): number {
-  return grownPause(polls, { firstMs: pollMs, maxMs: pollMs * 10, factor: 1.5 });
+  return backoffMs(polls, { firstMs: pollMs, maxMs: pollMs * 10, factor: 1.5 });
 }
 
 /** Makes a call with only a part of its time. A timeout then does not mean that the call's own deadline has passed. */

@@ -1,7 +1,7 @@
 import { defaultValidationLimits } from "../protocol/validation-limits.js";
 import type { Version } from "../version/codec.js";
 import type { FileBytes } from "../version/options.js";
-import { versionOf } from "../version/v1.0/version.js";
+import { createVersion } from "../version/v1.0/version.js";
 import { type VersionEntry, versionTable } from "../version/versions.js";
 
 /** The versions that a client knows. */
@@ -15,7 +15,7 @@ export interface KnownVersions {
 // The version of nearly every agent is part of the client; older ones are loaded when an agent needs them. A client
 // reads no requests and writes no replies.
 const none = (): readonly never[] => [];
-const v1 = versionOf(defaultValidationLimits, {
+const v1 = createVersion(defaultValidationLimits, {
   validate: none,
   validateRead: none,
   foreignNamesIn: none,

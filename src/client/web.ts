@@ -8,7 +8,7 @@ import { transportsFor } from "./transports.js";
 const harmlessNames =
   /^(?:accept|content-type|if-none-match|last-event-id|a2a-(?:version|extensions)|(?:connect|grpc|x-grpc)-.*)$/;
 
-function carriesMore(headers: RequestInit["headers"]): boolean {
+function hasCustomHeaders(headers: RequestInit["headers"]): boolean {
   return [...new Headers(headers).keys()].some((name) => !harmlessNames.test(name));
 }
 
@@ -17,7 +17,7 @@ const platform: Platform = {
   cardCache: createCardCache(),
   // The browser decides which addresses a page may call.
   network: () => ({
-    fetch: (input, init) => fetch(input, carriesMore(init?.headers) ? { redirect: "error", ...init } : init),
+    fetch: (input, init) => fetch(input, hasCustomHeaders(init?.headers) ? { redirect: "error", ...init } : init),
     close: async () => {},
   }),
 };

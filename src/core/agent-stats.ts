@@ -1,10 +1,10 @@
 import { monotonic } from "../protocol/async/clock.js";
-import type { AgentFigures, ParkedCount } from "../protocol/telemetry/follow.js";
+import type { AgentStats, ParkedCount } from "../protocol/telemetry/follow.js";
 import type { Runtime } from "./runtime.js";
-import { inStoreTime } from "./store-failure.js";
+import { waitForStore } from "./store-failure.js";
 
 /** Counts what a handler has at the moment. */
-export function agentStats({ turns, watch, live }: Pick<Runtime, "turns" | "watch" | "live">): AgentFigures {
+export function agentStats({ turns, watch, live }: Pick<Runtime, "turns" | "watch" | "live">): AgentStats {
   const inboxes = [...turns.running].map(({ inbox }) => inbox);
   const waitingCount = inboxes.filter(({ isWaiting }) => isWaiting).length;
   let streamLag = 0;
@@ -46,6 +46,6 @@ export function countParked(runtime: Runtime): () => Promise<ParkedCount | undef
     if (last !== undefined && monotonic(clock) < last.until) return last.count;
     counting ??= count();
     // The store's failure is logged where the store is guarded.
-    return inStoreTime(runtime, counting).catch(() => undefined);
+    return waitForStore(runtime, counting).catch(() => undefined);
   };
 }

@@ -1,4 +1,4 @@
-import { namesOf } from "../protocol/check/rules.js";
+import { createNameCheck } from "../protocol/check/rules.js";
 import type { Turn } from "./agent.js";
 import type { ConversationPage } from "./conversation-view.js";
 
@@ -13,7 +13,7 @@ export type ChatMessage = {
   readonly content: string;
 };
 
-const checkOptions = namesOf<Pick<ConversationPage, "last">>("chatMessages()", { last: true });
+const checkOptions = createNameCheck<Pick<ConversationPage, "last">>("chatMessages()", { last: true });
 
 /**
  * Returns the conversation as input for a language model: the entries of the turn's context, oldest first, then the

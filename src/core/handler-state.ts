@@ -16,13 +16,13 @@ import { guardStore, type StoreUser } from "./store-guard.js";
 import { TaskUse } from "./task-use.js";
 import { TurnRun } from "./turn/run.js";
 import { TurnSlots } from "./turn-slots.js";
-import { noteBegun, type TurnClients, type TurnStart, type TurnTarget } from "./turn-start.js";
-import { partOf } from "./watch.js";
+import { markStarted, type TurnClients, type TurnStart, type TurnTarget } from "./turn-start.js";
+import { shareWatch } from "./watch.js";
 
 // An agent that is replaced keeps the state of its handler: live tasks, claims, inboxes, streams. Each release of the
 // agent has a runtime over it. A turn stays with the runtime that it began with; everything else goes to the latest.
 
-/** What may change when an agent is replaced. */
+/** Options that may change when an agent is replaced. */
 export interface RuntimeOptions {
   readonly agent: Agent;
   /** Whether any process that finds a dead process's turn re-runs it. Default: false, the task fails. */
@@ -62,7 +62,7 @@ type ReleaseMember =
   | "reads"
   | "startTurn";
 
-/** What a handler keeps when its agent is replaced: everything about its tasks in this process. */
+/** The state that a handler keeps when its agent is replaced: its tasks in this process. */
 export class HandlerState {
   readonly #process: CoreProcess;
   readonly #shared: Omit<Runtime, ReleaseMember>;
@@ -77,8 +77,8 @@ export class HandlerState {
     const { signals, clock, health, lease, instance, newId, yields, memory, slots } = process;
     this.#shared = {
       ...{ agentId, signals, clock, health, lease, instance, newId, yields, memory },
-      alarm: createAlarm(clock, () => ring(this.#latest())),
-      watch: partOf(process.watch),
+      alarm: createAlarm(clock, () => wakeDueTasks(this.#latest())),
+      watch: shareWatch(process.watch),
       turns: new TurnSlots(slots, coreLimits(limits), clock),
       lostTasks: new Map(),
       live: new Map(),
@@ -119,7 +119,7 @@ export class HandlerState {
     this.#sweeping = { ...runtime, store: runtime.storeFor("sweep") };
   }
 
-  /** What releases have in common is counted for the latest alone. */
+  /** Whether this is the latest release, which reports the statistics that all releases share. */
   isLatest(runtime: Runtime): boolean {
     return this.#current === runtime;
   }
@@ -156,7 +156,7 @@ export class HandlerState {
 }
 
 function startTurn(runtime: Runtime, start: TurnStart, target: TurnTarget): void {
-  noteBegun(start);
+  markStarted(start);
   const { configuration } = start.send;
   const early = configuration?.returnImmediately === true ? "next" : "later";
   const atOnce = "receiver" in target && (target.name !== undefined || hasInline(configuration));
@@ -168,7 +168,7 @@ function hasInline(configuration: QueuedSend["configuration"]): boolean {
   return configuration?.taskPushNotificationConfig !== undefined;
 }
 
-async function ring(runtime: Runtime): Promise<void> {
+async function wakeDueTasks(runtime: Runtime): Promise<void> {
   const releaseShutdown = runtime.turns.holdShutdown();
   try {
     await wakeDue(runtime);

@@ -1,5 +1,5 @@
 import { withDefaults } from "../protocol/defaults.js";
-import { partOfHeap } from "../protocol/heap-size.js";
+import { shareOfHeap } from "../protocol/heap-size.js";
 
 /** Limits of tasks, turns and conversations that a server can be given. */
 export interface TaskLimits {
@@ -165,6 +165,6 @@ export const defaultCoreLimits: CoreLimits = { ...defaultTaskLimits, ...fixedLim
 
 /** The limits with their defaults filled in. */
 export function coreLimits(overrides?: Partial<CoreLimits>): CoreLimits {
-  const runningMaxBytes = Math.min(defaultCoreLimits.runningMaxBytes, partOfHeap(1 / 6));
+  const runningMaxBytes = Math.min(defaultCoreLimits.runningMaxBytes, shareOfHeap(1 / 6));
   return withDefaults({ ...defaultCoreLimits, runningMaxBytes }, overrides);
 }

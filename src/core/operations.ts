@@ -5,7 +5,7 @@ import type { CallAddress, Principal, Scope, ServerContext } from "../protocol/c
 import { A2AError, invalidParams } from "../protocol/errors.js";
 import { checkIndexedScope } from "../protocol/indexed-text.js";
 import type { AgentCard } from "../protocol/model.js";
-import { type Capability, type OperationName, type Operations, operationOf } from "../protocol/operations.js";
+import { type Capability, findOperation, type OperationName, type Operations } from "../protocol/operations.js";
 import { cancelTask } from "./ownership/cancel.js";
 import type { PushService } from "./ports.js";
 import {
@@ -17,7 +17,7 @@ import {
   type PushCall,
 } from "./push-config.js";
 import { listTasks } from "./read/list-tasks.js";
-import { currentCopy, readTask } from "./read/read-task.js";
+import { copyIfCurrent, readTask } from "./read/read-task.js";
 import { subscribeToTask } from "./read/subscribe.js";
 import type { Runtime } from "./runtime.js";
 import { createPartCheck, type SendCall, type SendPolicy } from "./send/send.js";
@@ -31,7 +31,7 @@ type ScopeOf = (context: ServerContext, request: { readonly tenant: string }) =>
 /** Throws for an operation that the agent does not declare. */
 type Gate = (name: OperationName) => void;
 
-/** What the operations offer and what they refuse. */
+/** Options that enable, limit and refuse operations. */
 export interface OperationOptions {
   /** Default: true. */
   readonly streaming?: boolean | undefined;
@@ -53,20 +53,20 @@ export interface OperationOptions {
 export function createOperations(runtime: Runtime, options: OperationOptions): Operations<ServerContext> {
   const { extendedCard, streaming = true } = options;
   const push = options.push === undefined ? undefined : guardPush(options.push, runtime);
-  const scopeOf = createScopes(runtime.agentId, options.tenants);
+  const toScope = createScopes(runtime.agentId, options.tenants);
   const { reads } = runtime;
   const gate = createCapabilityGate({
     streaming,
     pushNotifications: push !== undefined,
     extendedAgentCard: extendedCard !== undefined,
   });
-  const operationContext: OperationContext = { runtime, push, scopeOf, gate };
+  const operationContext: OperationContext = { runtime, push, toScope, gate };
   return {
     ...sendOperations(operationContext, options.inputModes),
     getTask: async (request, context) => {
       const { id, historyLength } = request;
-      const ref = { scope: scopeOf(context, request), id };
-      const current = currentCopy(runtime, ref, { historyLength });
+      const ref = { scope: toScope(context, request), id };
+      const current = copyIfCurrent(runtime, ref, { historyLength });
       return (
         current ??
         (await reads(
@@ -77,18 +77,18 @@ export function createOperations(runtime: Runtime, options: OperationOptions): O
       ).task;
     },
     listTasks: async (request, context) => {
-      const scope = scopeOf(context, request);
+      const scope = toScope(context, request);
       return reads(scope, () => listTasks(runtime, request, scope), sizeOfContentIn);
     },
-    cancelTask: async (request, context) => cancelTask(runtime, request, scopeOf(context, request)),
+    cancelTask: async (request, context) => cancelTask(runtime, request, toScope(context, request)),
     subscribeToTask: (request, context) => {
       gate("subscribeToTask");
-      return subscribeToTask(runtime, { scope: scopeOf(context, request), id: request.id }, context);
+      return subscribeToTask(runtime, { scope: toScope(context, request), id: request.id }, context);
     },
     ...pushOperations(operationContext),
     getExtendedAgentCard: async (request, context) => {
       gate("getExtendedAgentCard");
-      scopeOf(context, request);
+      toScope(context, request);
       const card = await extendedCard?.(context.principal, context.caller, context.version);
       if (card !== undefined) return card;
       throw new A2AError("extendedAgentCardNotConfigured", "there is no extended card for this caller");
@@ -96,16 +96,16 @@ export function createOperations(runtime: Runtime, options: OperationOptions): O
   };
 }
 
-/** What the operations depend on. */
+/** Dependencies of the operations. */
 interface OperationContext {
   readonly runtime: Runtime;
   readonly push: PushService | undefined;
-  readonly scopeOf: ScopeOf;
+  readonly toScope: ScopeOf;
   readonly gate: Gate;
 }
 
 function sendOperations(
-  { runtime, push, scopeOf, gate }: OperationContext,
+  { runtime, push, toScope, gate }: OperationContext,
   inputModes: readonly string[] | undefined,
 ): Pick<Operations<ServerContext>, "sendMessage" | "sendStreamingMessage"> {
   const policy: SendPolicy = {
@@ -122,7 +122,7 @@ function sendOperations(
     request,
     messageBytes: request.message === undefined ? 0 : sizeOfMessage(request.message),
     context,
-    scope: scopeOf(context, request),
+    scope: toScope(context, request),
   });
   return {
     sendMessage: async (request, context) => sendMessage(sendCall(request, context)),
@@ -138,23 +138,23 @@ type PushOperation = Extract<OperationName, `${string}PushNotificationConfig${""
 function pushOperations({
   runtime,
   push,
-  scopeOf,
+  toScope,
   gate,
 }: OperationContext): Pick<Operations<ServerContext>, PushOperation> {
-  const callOf = (name: PushOperation, ...of: Parameters<ScopeOf>): PushCall => {
+  const openPushCall = (name: PushOperation, ...of: Parameters<ScopeOf>): PushCall => {
     gate(name);
     if (push === undefined) throw noPush();
-    return { runtime, push, scope: scopeOf(...of) };
+    return { runtime, push, scope: toScope(...of) };
   };
   return {
     createTaskPushNotificationConfig: async (request, context) =>
-      createPushConfig(callOf("createTaskPushNotificationConfig", context, request), request, context),
+      createPushConfig(openPushCall("createTaskPushNotificationConfig", context, request), request, context),
     getTaskPushNotificationConfig: async (request, context) =>
-      getPushConfig(callOf("getTaskPushNotificationConfig", context, request), request),
+      getPushConfig(openPushCall("getTaskPushNotificationConfig", context, request), request),
     listTaskPushNotificationConfigs: async (request, context) =>
-      listPushConfigs(callOf("listTaskPushNotificationConfigs", context, request), request),
+      listPushConfigs(openPushCall("listTaskPushNotificationConfigs", context, request), request),
     deleteTaskPushNotificationConfig: async (request, context) => {
-      await deletePushConfig(callOf("deleteTaskPushNotificationConfig", context, request), request);
+      await deletePushConfig(openPushCall("deleteTaskPushNotificationConfig", context, request), request);
       return create(EmptySchema);
     },
   };
@@ -175,7 +175,7 @@ function createScopes(agent: string, tenants: readonly string[] = []): ScopeOf {
 
 function createCapabilityGate(enabled: Readonly<Record<Capability, boolean>>): Gate {
   return (name) => {
-    const { needs, method } = operationOf(name);
+    const { needs, method } = findOperation(name);
     if (needs === undefined || enabled[needs]) return;
     if (needs === "pushNotifications") throw noPush();
     throw new A2AError("unsupportedOperation", `the agent does not declare ${needs}, which ${method} needs`);

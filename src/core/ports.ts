@@ -10,11 +10,11 @@ import { type SendRecords, sendCalls } from "./ports/sends.js";
 import type { Signals } from "./ports/signals.js";
 
 export type { Clock } from "../protocol/async/clock.js";
-export * from "./ports/calls.js";
 export * from "./ports/conversations.js";
 export * from "./ports/inbox.js";
 export * from "./ports/instances.js";
 export * from "./ports/log.js";
+export * from "./ports/methods.js";
 export * from "./ports/push.js";
 export * from "./ports/rates.js";
 export * from "./ports/sends.js";

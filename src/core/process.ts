@@ -32,8 +32,8 @@ export interface CoreProcessOptions {
 }
 
 /**
- * What a process has once, however many agents it serves: its lease in the store with one heartbeat, the store's health,
- * one poll for all watched tasks, the slots of turns, and the memory of their tasks.
+ * Parts that a process has once, whatever its number of agents: its lease in the store with one heartbeat, the store's
+ * health, one poll for all watched tasks, the slots of turns, and the memory of their tasks.
  */
 export interface CoreProcess {
   readonly store: TaskStore;
@@ -69,7 +69,7 @@ export function createCoreProcess(options: CoreProcessOptions): CoreProcess {
   const watch = createWatch({ store, signals, clock, pollMs: limits.pollMs, onError });
   health.probeWith({
     write: lease.renew,
-    writeLarge: () => probeRoom({ store, newId: makeId, instance }),
+    writeLarge: () => probeFreeSpace({ store, newId: makeId, instance }),
     writeTask: async () => void (await store.append({ key: 0, epoch: 0, seq: 0, records: [], bytes: 0 })),
   });
   const { join, stop } = startInstance({ store, clock, limits, instance, lease, logger, members });
@@ -98,7 +98,11 @@ function runningMaxBytes(
 }
 
 // Writes the record of a send that does not exist, larger than the free space of a page in use.
-async function probeRoom({ store, newId, instance }: Pick<CoreProcess, "store" | "newId" | "instance">): Promise<void> {
+async function probeFreeSpace({
+  store,
+  newId,
+  instance,
+}: Pick<CoreProcess, "store" | "newId" | "instance">): Promise<void> {
   const scope: Scope = { agent: "", tenant: "", owner: "" };
   const entry = newId();
   const digest = Array.from({ length: 4_500 }, newId).join("");

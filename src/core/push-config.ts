@@ -14,7 +14,7 @@ import { withoutSecrets } from "../protocol/push-secrets.js";
 import { isTerminal } from "../protocol/states.js";
 import type { Head, PushRegistration, PushService } from "./ports.js";
 import type { Runtime } from "./runtime.js";
-import type { Register, SendCall } from "./send/send.js";
+import type { RegisterPush, SendCall } from "./send/send.js";
 import { isAnswer, storeRetries } from "./store-failure.js";
 
 // The four operations on push configurations, and the inline configuration of a send (spec 3.1.7 to 3.1.10, 4.3). The token
@@ -39,12 +39,12 @@ export async function createPushConfig(
   registrant: Registrant & Pick<ServerContext, "progress">,
 ): Promise<TaskPushNotificationConfig> {
   const { runtime, push } = call;
-  const head = await headOf(call, request.taskId);
+  const head = await readHead(call, request.taskId);
   check(push, request, "");
-  const candidate = registrationOf(runtime, head, { config: request, registrant });
+  const candidate = createRegistration(runtime, head, { config: request, registrant });
   const registration = request.id === "" ? candidate : await inheritCursor(push, candidate);
   registrant.progress.begun = true;
-  await keep(runtime, push, owesNothing(head, registration) ? settle(registration) : registration);
+  await keep(runtime, push, isFullyDelivered(head, registration) ? settle(registration) : registration);
   return withoutSecrets(candidate.config);
 }
 
@@ -53,7 +53,7 @@ export async function getPushConfig(
   request: GetTaskPushNotificationConfigRequest,
 ): Promise<TaskPushNotificationConfig> {
   const { push } = call;
-  const head = await headOf(call, request.taskId);
+  const head = await readHead(call, request.taskId);
   const registration = await push.store.get(head.key, request.id);
   if (registration === undefined) {
     throw new A2AError("taskNotFound", "no such push configuration", {
@@ -68,9 +68,10 @@ export async function listPushConfigs(
   request: ListTaskPushNotificationConfigsRequest,
 ): Promise<ListTaskPushNotificationConfigsResponse> {
   const { push } = call;
-  const head = await headOf(call, request.taskId);
+  const head = await readHead(call, request.taskId);
   const all = await push.store.list(head.key);
-  const from = request.pageToken === "" ? 0 : 1 + all.findIndex(({ config }) => tokenOf(config) === request.pageToken);
+  const from =
+    request.pageToken === "" ? 0 : 1 + all.findIndex(({ config }) => toPageToken(config) === request.pageToken);
   if (from === 0 && request.pageToken !== "") {
     throw invalidParams({ field: "pageToken", description: "was not issued by this agent" });
   }
@@ -79,7 +80,7 @@ export async function listPushConfigs(
   return {
     $typeName: "lf.a2a.v1.ListTaskPushNotificationConfigsResponse",
     configs: all.slice(from, to).map(({ config }) => withoutSecrets(config)),
-    nextPageToken: to < all.length && last !== undefined ? tokenOf(last.config) : "",
+    nextPageToken: to < all.length && last !== undefined ? toPageToken(last.config) : "",
   };
 }
 
@@ -88,23 +89,23 @@ export async function deletePushConfig(
   request: DeleteTaskPushNotificationConfigRequest,
 ): Promise<void> {
   const { push } = call;
-  const head = await headOf(call, request.taskId);
+  const head = await readHead(call, request.taskId);
   await push.store.delete(head.key, request.id);
   push.removed(head.id, request.id);
 }
 
 /** Checks the configuration of a send and returns how to register it once the task has a key. */
-export async function inlinePush(push: PushService, call: SendCall, entry: string): Promise<Register> {
+export async function inlinePush(push: PushService, call: SendCall, entry: string): Promise<RegisterPush> {
   const { runtime, request, context, scope } = call;
   const inline = request.configuration?.taskPushNotificationConfig;
   if (inline === undefined) return Object.assign(() => {}, { completion: () => undefined });
   check(push, inline, "configuration.taskPushNotificationConfig.");
   const config = { ...inline, id: inline.id || entry };
   const taskId = request.message?.taskId ?? "";
-  if (taskId !== "") await checkRoom({ runtime, push }, await headOf({ runtime, scope }, taskId), config.id);
+  if (taskId !== "") await checkRoom({ runtime, push }, await readHead({ runtime, scope }, taskId), config.id);
   let completion: Promise<void> | undefined;
-  const store = async ({ key, id, seq, again }: Parameters<Register>[0]): Promise<void> => {
-    const registration = registrationOf(runtime, { key, id, scope, seq }, { config, registrant: context });
+  const store = async ({ key, id, seq, again }: Parameters<RegisterPush>[0]): Promise<void> => {
+    const registration = createRegistration(runtime, { key, id, scope, seq }, { config, registrant: context });
     try {
       await retry(async () => {
         if (again === true && (await push.store.get(key, config.id)) !== undefined) return;
@@ -116,7 +117,7 @@ export async function inlinePush(push: PushService, call: SendCall, entry: strin
       if (!isAnswer(error)) throw error;
     }
   };
-  const register = (task: Parameters<Register>[0]): void => {
+  const register = (task: Parameters<RegisterPush>[0]): void => {
     completion = store(task);
     // Its caller may be gone.
     completion.catch(noop);
@@ -124,7 +125,7 @@ export async function inlinePush(push: PushService, call: SendCall, entry: strin
   return Object.assign(register, { completion: () => completion });
 }
 
-async function headOf({ runtime, scope }: Omit<PushCall, "push">, taskId: string): Promise<Head> {
+async function readHead({ runtime, scope }: Omit<PushCall, "push">, taskId: string): Promise<Head> {
   const head = await runtime.store.head(scope, taskId);
   if (head === undefined) throw taskNotFound(taskId);
   return head;
@@ -143,7 +144,7 @@ async function checkRoom({ runtime, push }: Omit<PushCall, "scope">, head: Head,
     throw tooManyConfigs(pushConfigsPerTask);
 }
 
-function registrationOf(
+function createRegistration(
   runtime: Runtime,
   { key, id, scope, seq }: Pick<Head, "key" | "id" | "scope" | "seq">,
   { config, registrant }: { readonly config: TaskPushNotificationConfig; readonly registrant: Registrant },
@@ -155,7 +156,7 @@ function registrationOf(
 }
 
 // An ended task has no new events, but a replacement still owes the events that its predecessor has not delivered.
-function owesNothing({ state, seq }: Pick<Head, "state" | "seq">, { cursor }: PushRegistration): boolean {
+function isFullyDelivered({ state, seq }: Pick<Head, "state" | "seq">, { cursor }: PushRegistration): boolean {
   return isTerminal(state) && cursor >= seq;
 }
 
@@ -184,6 +185,6 @@ function tooManyConfigs(limit: number): A2AError {
   });
 }
 
-function tokenOf({ id }: TaskPushNotificationConfig): string {
+function toPageToken({ id }: TaskPushNotificationConfig): string {
   return encodeURIComponent(id);
 }

@@ -7,8 +7,8 @@ import type { CoreLimits } from "./limits.js";
 import type { Clock } from "./ports.js";
 import { type StoreTimes, Unanswered } from "./store-failure.js";
 
-/** Runs a read when it is its owner's turn. `sizeOf`: the size of the result in bytes. Default: 0. */
-export type ReadGate = <T>(scope: Scope, read: () => Promise<T>, sizeOf?: (result: T) => number) => Promise<T>;
+/** Runs a read when it is its owner's turn. `measure` returns the size of the result in bytes. Default: 0. */
+export type ReadGate = <T>(scope: Scope, read: () => Promise<T>, measure?: (result: T) => number) => Promise<T>;
 
 /** Concurrent reads of an owner until the size of its first result is known. */
 const firstReads = 4;
@@ -128,7 +128,7 @@ export function createReadGate(max: number, { clock, limits }: StoreTimes, memor
     if (reads.active === 0) owners.delete(owner);
   };
 
-  return async (scope, read, sizeOf) => {
+  return async (scope, read, measure) => {
     const owner = ownerKey(scope);
     let reads = owners.get(owner);
     if (reads === undefined) {
@@ -139,7 +139,7 @@ export function createReadGate(max: number, { clock, limits }: StoreTimes, memor
     if (admission !== undefined) await admission;
     try {
       const result = await read();
-      const bytes = sizeOf?.(result) ?? 0;
+      const bytes = measure?.(result) ?? 0;
       reads.expectedBytes = Math.max(bytes, Math.floor((reads.expectedBytes ?? 0) * decay));
       return result;
     } catch (error) {

@@ -3,7 +3,7 @@ import { within } from "../protocol/async/pause.js";
 import type { Scope, ServerContext } from "../protocol/context.js";
 import type { Operations } from "../protocol/operations.js";
 import type { TaskNames } from "../protocol/task-names.js";
-import type { AgentFigures, ParkedCount } from "../protocol/telemetry/follow.js";
+import type { AgentStats, ParkedCount } from "../protocol/telemetry/follow.js";
 import { agentStats, countParked } from "./agent-stats.js";
 import { HandlerState, type RuntimeOptions } from "./handler-state.js";
 import type { CoreLimits } from "./limits.js";
@@ -49,7 +49,7 @@ export interface RequestHandler {
    */
   watchStore?(listener: (ready: boolean) => void): void;
   /** Counts what it has at the moment. A gateway has nothing to count, nor has an agent that was replaced. */
-  figures?(): AgentFigures | undefined;
+  stats?(): AgentStats | undefined;
   /** Counts the agent's parked tasks in its store, at most every ten seconds. `undefined` while the store is away. */
   parked?(): Promise<ParkedCount | undefined>;
   /** Ends everything at once, including open streams. */
@@ -57,7 +57,7 @@ export interface RequestHandler {
 }
 
 /** A request handler as seen by the program that runs it. */
-export interface HostedHandler extends RequestHandler {
+export interface ReplaceableHandler extends RequestHandler {
   /** Starts the next turn of a task. Returns false for one that has ended; rejects with `taskNotFound`. */
   wake(of: Omit<Scope, "agent">, taskId: string, data?: JsonValue): Promise<boolean>;
   /** Deletes the conversation and the state of a context. Returns false when there is none. */
@@ -66,16 +66,16 @@ export interface HostedHandler extends RequestHandler {
    * The handler of the agent's next release, which takes this one's place: turns that run end with the code they began
    * with, and the new handler serves everything else. Close the new one only.
    */
-  replacedBy(options: ReleaseOptions): HostedHandler;
+  replacedBy(options: ReleaseOptions): ReplaceableHandler;
   /** Takes its place back, when the agent that was to replace it cannot be served. */
   restore(): void;
 }
 
 /** Creates the request handler: the one place where an agent, a store and the rules of the protocol meet. */
-export function createRequestHandler(options: RequestHandlerOptions): HostedHandler {
+export function createRequestHandler(options: RequestHandlerOptions): ReplaceableHandler {
   const { process = createCoreProcess(options), agentId = "" } = options;
   const state = new HandlerState(process, { agentId, limits: options.limits });
-  return handlerOf(state, options, {
+  return createHandler(state, options, {
     isShared: options.store.shared === true,
     close: async () => {
       await state.close();
@@ -84,20 +84,20 @@ export function createRequestHandler(options: RequestHandlerOptions): HostedHand
   });
 }
 
-/** What the releases of a handler have in common besides their state. */
-interface HandlerHost {
+/** Parts that the releases of a handler share besides their state. */
+interface ReleaseGroup {
   /** Whether other processes may be on the store. */
   readonly isShared: boolean;
   close(): Promise<void>;
 }
 
-function handlerOf(state: HandlerState, options: ReleaseOptions, hosting: HandlerHost): HostedHandler {
+function createHandler(state: HandlerState, options: ReleaseOptions, group: ReleaseGroup): ReplaceableHandler {
   const runtime = state.open(options);
   const { agentId } = runtime;
   const parked = countParked(runtime);
   const stopNewWork = (): void => {
     // A subscriber can resume at another process on the store and need not wait for this one to end.
-    if (hosting.isShared) for (const stream of runtime.subscriptions) stream.dismiss(shuttingDown());
+    if (group.isShared) for (const stream of runtime.subscriptions) stream.dismiss(shuttingDown());
     // A turn that no caller waits for would only be aborted.
     runtime.alarm.close();
     state.stopNewWork();
@@ -114,7 +114,7 @@ function handlerOf(state: HandlerState, options: ReleaseOptions, hosting: Handle
       find: ({ owner, tenant = "" }, name) => runtime.store.taskNamed({ agent: agentId, owner, tenant }, name),
     },
     watchStore: (listener) => runtime.health.watch(listener),
-    figures: () => (state.isLatest(runtime) ? agentStats(runtime) : undefined),
+    stats: () => (state.isLatest(runtime) ? agentStats(runtime) : undefined),
     parked: async () => (state.isLatest(runtime) ? parked() : undefined),
     stopNewWork,
     get isIdle() {
@@ -128,9 +128,9 @@ function handlerOf(state: HandlerState, options: ReleaseOptions, hosting: Handle
     },
     async close() {
       await endTurns(runtime);
-      await hosting.close();
+      await group.close();
     },
-    replacedBy: (next) => handlerOf(state, next, hosting),
+    replacedBy: (next) => createHandler(state, next, group),
     restore: () => state.use(runtime),
   };
 }

@@ -121,7 +121,7 @@ export class RunningMemory {
   }
 
   /** `undefined` if a turn may continue; otherwise a promise that resolves when it should ask again. */
-  room(memory: TurnMemory): Promise<void> | undefined {
+  waitForMemory(memory: TurnMemory): Promise<void> | undefined {
     const { owner } = memory;
     if (memory.isEnding) return undefined;
     if (!this.#exceedsShare(owner)) {
@@ -251,8 +251,8 @@ export class TurnMemory {
   }
 
   /** See `RunningMemory.room`. */
-  room(): Promise<void> | undefined {
-    return this.#memory.room(this);
+  waitForMemory(): Promise<void> | undefined {
+    return this.#memory.waitForMemory(this);
   }
 
   /** Aborts the turn to make room. */

@@ -21,7 +21,7 @@ type ChargeTokens = (
   tokens: number,
 ) => Promise<TokenBudget>;
 
-/** What all turns and operations of one request handler share. */
+/** Parts that all turns and operations of one request handler share. */
 export interface Runtime extends LiveTaskDeps {
   readonly agent: Agent;
   /** The agent's id in the store. */

@@ -1,6 +1,6 @@
 import { monotonic } from "../protocol/async/clock.js";
 import { noop } from "../protocol/async/noop.js";
-import { type Growth, grownPause, type RetryPlan } from "../protocol/async/retry.js";
+import { type Backoff, backoffMs, type RetryPlan } from "../protocol/async/retry.js";
 import { A2AError } from "../protocol/errors.js";
 import { TurnAborted } from "./agent.js";
 import type { CoreLimits } from "./limits.js";
@@ -29,7 +29,7 @@ export function isAnswer(error: unknown): error is A2AError {
   return error instanceof A2AError && !(error instanceof StoreUnavailable);
 }
 
-const storePauses: Growth = { firstMs: 20, maxMs: 2000 };
+const storePauses: Backoff = { firstMs: 20, maxMs: 2000 };
 
 /** Where store calls wait: the clock, and how long. */
 export interface StoreTimes {
@@ -45,7 +45,7 @@ export function storeRetries({ clock, limits }: StoreTimes, ms = limits.storeRet
   return {
     clock,
     pauseAfter(error, failures) {
-      const pauseMs = grownPause(failures, pauses);
+      const pauseMs = backoffMs(failures, pauses);
       // An answer, such as a full store, is not retried.
       return isAnswer(error) || monotonic(clock) + pauseMs >= until ? undefined : pauseMs;
     },
@@ -70,7 +70,7 @@ export function storeDeadline({ clock, limits }: StoreTimes, late: () => void): 
 }
 
 /** Waits for a call of the store, at most `storeWaitMs`. Then rejects with `Unanswered`. */
-export async function inStoreTime<T>(times: StoreTimes, call: Promise<T>): Promise<T> {
+export async function waitForStore<T>(times: StoreTimes, call: Promise<T>): Promise<T> {
   let cancel = noop;
   const late = new Promise<never>((_, reject) => {
     const fail = (): void => reject(new Unanswered(new NoAnswer(times.limits.storeWaitMs), call.then(noop, noop)));

@@ -1,13 +1,21 @@
 import { A2AError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
-import { type CallKind, callOf, type PushStore, portOf, pushCalls, type TaskStore, taskCalls } from "./ports.js";
 import {
-  inStoreTime,
+  callMethod,
+  createPort,
+  type MethodKind,
+  type PushStore,
+  pushCalls,
+  type TaskStore,
+  taskCalls,
+} from "./ports.js";
+import {
   NoAnswer,
   type StoreTimes,
   StoreUnavailable,
   storeDeadline,
   Unanswered,
+  waitForStore,
 } from "./store-failure.js";
 import type { StoreHealth } from "./store-health.js";
 
@@ -34,7 +42,7 @@ export function observeStore(store: TaskStore, health: StoreHealth, times: Store
   });
 }
 
-/** What the guards of a handler need. */
+/** Dependencies of a handler's store guards. */
 interface GuardOptions extends StoreTimes {
   readonly health: StoreHealth;
   readonly logger: Logger;
@@ -52,14 +60,14 @@ export function guardStore(store: TaskStore, user: StoreUser, options: GuardOpti
     const result = health.observe(call(args), kind);
     if (kind === "turn") return result;
     if (user === "sweep" && !health.away) return result.catch(fail);
-    return inStoreTime(options, result).catch(late).catch(fail);
+    return waitForStore(options, result).catch(late).catch(fail);
   });
 }
 
 /** The push store as the operations use it, guarded in the same way. */
 export function guardPushStore(store: PushStore, options: GuardOptions): PushStore {
   const fail = failWith(options.logger, "the store of push configurations failed");
-  return wrapPushStore(store, (call) => (args) => inStoreTime(options, call(args)).catch(fail));
+  return wrapPushStore(store, (call) => (args) => waitForStore(options, call(args)).catch(fail));
 }
 
 // One slow read, such as a long list, must not make a process unready. A refused send may.
@@ -77,19 +85,19 @@ export function observePushStore(store: PushStore, health: StoreHealth): PushSto
 }
 
 type Call = (args: readonly unknown[]) => Promise<unknown>;
-type Wrap = (call: Call, kind: CallKind) => Call;
+type Wrap = (call: Call, kind: MethodKind) => Call;
 
 function wrapTaskStore(store: TaskStore, wrap: Wrap): TaskStore {
-  const calls = portOf<Omit<TaskStore, "close">>(taskCalls, (method, kind) => {
-    const call = wrap((args) => callOf(store, method, args), kind);
+  const calls = createPort<Omit<TaskStore, "close">>(taskCalls, (method, kind) => {
+    const call = wrap((args) => callMethod(store, method, args), kind);
     return (...args) => call(args);
   });
   return { ...calls, close: () => store.close() };
 }
 
 function wrapPushStore(store: PushStore, wrap: Wrap): PushStore {
-  const calls = portOf<Omit<PushStore, "close">>(pushCalls, (method, kind) => {
-    const call = wrap((args) => callOf(store, method, args), kind);
+  const calls = createPort<Omit<PushStore, "close">>(pushCalls, (method, kind) => {
+    const call = wrap((args) => callMethod(store, method, args), kind);
     return (...args) => call(args);
   });
   return { ...calls, close: () => store.close() };

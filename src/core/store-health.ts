@@ -2,8 +2,8 @@ import { monotonic } from "../protocol/async/clock.js";
 import { noop } from "../protocol/async/noop.js";
 import type { Logger } from "../protocol/logger.js";
 import type { CoreLimits } from "./limits.js";
-import type { CallKind, Clock } from "./ports.js";
-import { inStoreTime, isAnswer, NoAnswer, StoreUnavailable, Unanswered } from "./store-failure.js";
+import type { Clock, MethodKind } from "./ports.js";
+import { isAnswer, NoAnswer, StoreUnavailable, Unanswered, waitForStore } from "./store-failure.js";
 
 // Whether the store takes writes: the one place that knows, since every call of the store is watched.
 //
@@ -23,11 +23,11 @@ import { inStoreTime, isAnswer, NoAnswer, StoreUnavailable, Unanswered } from ".
 // The log and readiness follow outages, which are longer. An outage begins when the store is away, full or lost. It also
 // begins when calls fail although probes may succeed:
 //
-// - A send got no answer in time. The outage ends once writes have been in time for `calmMs`. Otherwise the outages of a
+// - A send got no answer in time. The outage ends once writes have been in time for `recoveryMs`. Otherwise the outages of a
 //   store of changing speed would begin and end every few seconds.
 // - A call failed because the database is damaged, unreadable or not writable in parts that no probe touches. The process is
 //   not ready once such calls have come for `storeOutageMs`. Successful probes prove nothing then, and a process that is not
-//   ready gets no calls. So the outage ends `mendedMs` after the last such call.
+//   ready gets no calls. So the outage ends `repairedMs` after the last such call.
 //
 // In all other cases it ends with the state `ready`.
 //
@@ -38,10 +38,10 @@ import { inStoreTime, isAnswer, NoAnswer, StoreUnavailable, Unanswered } from ".
 /** Pause between two probes. Refused callers get it as the time to wait. */
 const probeMs = 1000;
 /** How long writes must be in time before an outage with late ones is over. More than a late probe and the pause before it. */
-const calmMs = ({ storeWaitMs }: StoreHealthOptions["limits"]): number => storeWaitMs + 3 * probeMs;
+const recoveryMs = ({ storeWaitMs }: StoreHealthOptions["limits"]): number => storeWaitMs + 3 * probeMs;
 
 /** How long no call may have failed before an outage is over in which probes succeeded, in milliseconds. */
-const mendedMs = 600_000;
+const repairedMs = 600_000;
 
 /** Minimum time between two records of late calls outside an outage. */
 const lateLogPauseMs = 60_000;
@@ -91,7 +91,7 @@ interface Outage {
   late?: unknown;
   /** Whether the database failed calls while probes succeeded. */
   isBroken: boolean;
-  /** What the log has of it already. */
+  /** Records of it that were logged already. */
   readonly logged: Set<keyof typeof records>;
 }
 
@@ -108,7 +108,7 @@ export class StoreHealth {
   #confirmation: Promise<boolean> | undefined;
   #cancelProbe = noop;
   #cancelAway: (() => void) | undefined;
-  #cancelCalm = noop;
+  #cancelRecovery = noop;
   #closed = false;
   #isReady = true;
   /** The first call that was late while the store was not in doubt. */
@@ -147,7 +147,7 @@ export class StoreHealth {
   }
 
   /** Watches a call of the store, which it returns. */
-  observe<T>(call: Promise<T>, kind: CallKind): Promise<T> {
+  observe<T>(call: Promise<T>, kind: MethodKind): Promise<T> {
     if (this.#state === "ready" || kind === "read") {
       call.catch(this.noteFailure);
       return call;
@@ -164,13 +164,13 @@ export class StoreHealth {
   readonly noteFailure = (error: unknown): void => {
     if (isAnswer(error) || this.#closed || this.#probes === undefined) return;
     if (this.#state !== "ready") this.#note(error);
-    const meaning = meaningOf(error);
+    const meaning = findMeaning(error);
     if (this.#state === "lost") return;
     if (meaning === "lost") return this.#markLost(error);
     if (error instanceof Unanswered || error instanceof NoAnswer) this.#noteLate(error);
     if (meaning === "full") return this.#markAway(error, "full");
     if (meaning === "broken") this.#suspect(error);
-    this.#doubt();
+    this.#startProbing();
   };
 
   /**
@@ -180,7 +180,7 @@ export class StoreHealth {
   noteLateCall(error: unknown): void {
     if (this.#closed || this.#probes === undefined || this.#state !== "ready" || this.#probing !== undefined) return;
     this.#lateCall = error;
-    this.#doubt();
+    this.#startProbing();
   }
 
   /** Calls back when the store has been away for `storeOutageMs`, and when it is back after that. */
@@ -204,8 +204,8 @@ export class StoreHealth {
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelProbe();
-    this.#stopAwaitingAway();
-    this.#cancelCalm();
+    this.#stopAwayTimer();
+    this.#cancelRecovery();
     await this.#probing;
   }
 
@@ -217,7 +217,7 @@ export class StoreHealth {
   async #confirm(): Promise<boolean> {
     if (this.away) return false;
     try {
-      if (this.#probes !== undefined) await inStoreTime(this.#options, this.#probes.write());
+      if (this.#probes !== undefined) await waitForStore(this.#options, this.#probes.write());
       return true;
     } catch (error) {
       this.noteFailure(error);
@@ -226,7 +226,7 @@ export class StoreHealth {
   }
 
   // The calls of a probe also fail.
-  #doubt(): void {
+  #startProbing(): void {
     if (this.#state !== "ready" || this.#probing !== undefined) return;
     this.#state = "doubt";
     this.#probe();
@@ -234,7 +234,7 @@ export class StoreHealth {
 
   #probe(): void {
     this.#cancelProbe();
-    this.#probing ??= this.#tryOnce().finally(() => {
+    this.#probing ??= this.#probeOnce().finally(() => {
       this.#probing = undefined;
       if (!this.#closed && this.#state !== "lost" && (this.#state !== "ready" || this.#outage !== undefined)) {
         this.#cancelProbe = this.#options.clock.after(probeMs, () => this.#probe());
@@ -242,23 +242,23 @@ export class StoreHealth {
     });
   }
 
-  async #tryOnce(): Promise<void> {
+  async #probeOnce(): Promise<void> {
     const probes = this.#probes;
     if (probes === undefined) return;
     const state = this.#state;
     const isFull = state === "full";
     try {
-      if (state === "ready") await inStoreTime(this.#options, probes.writeTask());
-      else await inStoreTime(this.#options, isFull ? probes.writeLarge() : probes.write());
+      if (state === "ready") await waitForStore(this.#options, probes.writeTask());
+      else await waitForStore(this.#options, isFull ? probes.writeLarge() : probes.write());
       // It may have become full meanwhile.
       if (isFull || this.#state !== "full") this.#markReady();
     } catch (error) {
       if (isAnswer(error)) this.#markReady();
       else if (state === "ready") this.noteFailure(error);
-      else if (meaningOf(error) === "lost") this.#markLost(error);
+      else if (findMeaning(error) === "lost") this.#markLost(error);
       // Other writes were answered meanwhile: the probe was slow, and the store is there.
       else if (this.#state !== "ready")
-        this.#markAway(error, meaningOf(error) === "full" || this.#state === "full" ? "full" : "away");
+        this.#markAway(error, findMeaning(error) === "full" || this.#state === "full" ? "full" : "away");
     }
   }
 
@@ -275,7 +275,7 @@ export class StoreHealth {
     outage.isBroken = true;
     this.#log("broken", error);
     if (monotonic(clock) - outage.since >= limits.storeOutageMs) this.#setReady(false);
-    this.#awaitCalm();
+    this.#startRecoveryTimer();
   }
 
   #markLost(error: unknown): void {
@@ -286,16 +286,16 @@ export class StoreHealth {
     this.#begin();
     this.#log("lost", error);
     this.#cancelProbe();
-    this.#stopAwaitingAway();
-    this.#cancelCalm();
+    this.#stopAwayTimer();
+    this.#cancelRecovery();
     // Waiting does not help: the store does not come back.
     this.#setReady(false);
   }
 
   #noteLate(error: unknown): void {
     this.#begin().late ??= error;
-    this.#awaitAway();
-    this.#awaitCalm();
+    this.#startAwayTimer();
+    this.#startRecoveryTimer();
   }
 
   #markAway(error: unknown, state: "away" | "full"): void {
@@ -312,7 +312,7 @@ export class StoreHealth {
     outage.isBroken = false;
     this.#suspicion = undefined;
     this.#log(state, error);
-    this.#awaitAway();
+    this.#startAwayTimer();
     if (this.#probing === undefined) this.#cancelProbe = clock.after(probeMs, () => this.#probe());
   }
 
@@ -331,10 +331,10 @@ export class StoreHealth {
       this.#end();
       return;
     }
-    if (outage.late === undefined) this.#stopAwaitingAway();
+    if (outage.late === undefined) this.#stopAwayTimer();
     // It answers probes, so nothing else names the cause.
     else if (outage.logged.size === 0) this.#log("late", outage.late);
-    this.#awaitCalm();
+    this.#startRecoveryTimer();
   }
 
   // The store takes writes, so nothing else names the cause.
@@ -360,22 +360,22 @@ export class StoreHealth {
     records[record](this.#options.logger, error);
   }
 
-  #awaitAway(): void {
+  #startAwayTimer(): void {
     const { clock, limits } = this.#options;
     this.#cancelAway ??= clock.after(limits.storeOutageMs, () => this.#setReady(false));
   }
 
-  #stopAwaitingAway(): void {
+  #stopAwayTimer(): void {
     this.#cancelAway?.();
     this.#cancelAway = undefined;
   }
 
   // The probes go on meanwhile, since a process that is not ready gets no sends.
-  #awaitCalm(): void {
+  #startRecoveryTimer(): void {
     const { clock, limits } = this.#options;
-    this.#cancelCalm();
-    const ms = this.#outage?.isBroken === true ? mendedMs : calmMs(limits);
-    this.#cancelCalm = clock.after(ms, () => {
+    this.#cancelRecovery();
+    const ms = this.#outage?.isBroken === true ? repairedMs : recoveryMs(limits);
+    this.#cancelRecovery = clock.after(ms, () => {
       if (this.#state === "ready") this.#end();
     });
     if (this.#probing !== undefined) return;
@@ -389,8 +389,8 @@ export class StoreHealth {
     const awayMs = monotonic(clock) - this.#outage.since;
     this.#outage = undefined;
     this.#cancelProbe();
-    this.#stopAwaitingAway();
-    this.#cancelCalm();
+    this.#stopAwayTimer();
+    this.#cancelRecovery();
     logger.info({ awayMs }, "the task store is back");
     this.#setReady(true);
   }
@@ -414,7 +414,7 @@ export class StoreHealth {
   }
 }
 
-function meaningOf(error: unknown): (typeof meanings)[string] | undefined {
+function findMeaning(error: unknown): (typeof meanings)[string] | undefined {
   const cause = error instanceof StoreUnavailable ? error.cause : error;
   if (typeof cause !== "object" || cause === null || !("failure" in cause)) return undefined;
   return meanings[String(cause.failure)];

@@ -20,7 +20,7 @@ import type { RunningMemory } from "./running-memory.js";
 // A send passes these states:
 //
 // - It may start: there is a free slot of each limit, and no send of its owner waits. It takes none, because nothing may
-//   come between `room` and the start of its turn.
+//   come between `waitForRoom` and the start of its turn.
 // - It waits, in a queue that is fair to owners, for up to `turnWaitMs`. Each slot that is freed is offered to the agent's
 //   own queue. Where the process was full, or a slot of a caller is freed, it is offered to the queues of the other agents
 //   first, one after another. A send that gets a slot holds it until its turn, which takes its own, has begun.
@@ -56,7 +56,7 @@ interface RunningTurn {
 /** The limits of one agent's turns. */
 type TurnLimits = Pick<CoreLimits, "turnsPerOwner" | "turnsPerProcess" | "turnWaitMs" | "turnWaitMaxBytes">;
 
-/** What one turn takes, until it is freed. */
+/** The slots of one turn, until they are freed. */
 interface TakenSlots {
   readonly owner: string;
   readonly ofCallers: readonly Slot[];
@@ -168,7 +168,7 @@ export class TurnSlots {
    * have ended, with a function that releases the room once the turn has begun or will not begin. After `turnWaitMs` it
    * rejects with the errors of `within`, and at once when what waits takes too many bytes. `bytes`: the size of the send.
    */
-  room(turn: StartingTurn, bytes: number): Promise<() => void> | undefined {
+  waitForRoom(turn: StartingTurn, bytes: number): Promise<() => void> | undefined {
     const owner = ownerKey(turn.scope);
     const error = this.#refusal(turn, owner);
     if (error === undefined && this.#waiting.count(owner) === 0) return undefined;
@@ -345,13 +345,13 @@ export class ProcessSlots {
   }
 }
 
-/** What a turn counts besides the bytes of its task. */
+/** Bytes counted for a turn besides those of its task. */
 const turnBytes = 64 << 10;
 
 /** An owner with this much or less is never refused for its share: four small turns have less. */
 const leastShare = 5 * turnBytes;
 
-/** What an owner's running turns take. */
+/** The share of an owner's running turns. */
 interface Share {
   readonly turns: number;
   readonly bytes: number;

@@ -9,7 +9,7 @@ import type { AgentCallOptions } from "./agent.js";
 import type { QueuedSend, TurnCause } from "./ports.js";
 import type { LiveTask } from "./task/live-task.js";
 
-/** What a turn starts with. */
+/** The message, the caller and the trace that a turn starts with. */
 export interface TurnStart {
   readonly cause: TurnCause;
   readonly attempt: number;
@@ -24,7 +24,7 @@ export interface TurnStart {
   readonly header?: ReadHeader | undefined;
   /** The call that started the turn, or the place of what did in its trace. */
   readonly trace?: Trace | TraceContext | undefined;
-  /** What caused the turn before this one, if there was one. */
+  /** The cause of the previous turn, if there was one. */
   readonly before?: TraceContext | undefined;
   /** Slots that the turn takes while it runs, for limits of callers. */
   readonly slots?: readonly Slot[] | undefined;
@@ -35,23 +35,23 @@ export interface TurnStart {
    * deadline ends only the caller's wait.
    */
   readonly late?: AbortSignal | undefined;
-  /** What calls of the turn to other agents of the process pass on. */
+  /** Facts that the turn passes on with calls to other agents of the process. */
   readonly chain?: CallChain | undefined;
   /** Tells the call of the send that its work has begun. Never stored. */
   readonly progress?: CallProgress | undefined;
   /** Data of the wake that started the turn. */
   readonly wake?: JsonValue | undefined;
-  /** What ended the wait of a turn that is re-run; the entry is in the inbox. */
+  /** The event that ended the wait of a re-run turn; its entry is in the inbox. */
   readonly answeredBy?: "message" | "wake" | undefined;
 }
 
 /** Notes that the agent starts or that the message may reach its task. From now on the send must not be repeated. */
-export function noteBegun({ progress }: TurnStart): void {
+export function markStarted({ progress }: TurnStart): void {
   if (progress !== undefined) progress.begun = true;
 }
 
 /** Whether a call's deadline aborted its signal, and not the caller who left. */
-export function isPassed({ aborted, reason }: AbortSignal): boolean {
+export function isDeadlinePassed({ aborted, reason }: AbortSignal): boolean {
   return aborted && reason instanceof A2AError && reason.code === "deadlineExceeded";
 }
 
@@ -80,7 +80,7 @@ export type TurnTarget =
     }
   | { readonly live: LiveTask };
 
-/** What the calls of a turn carry. */
+/** The caller and the context that calls of a turn pass on. */
 export interface TurnCaller {
   readonly principal: Principal;
   readonly signal: AbortSignal;

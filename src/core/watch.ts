@@ -60,7 +60,7 @@ export function createWatch(options: WatchOptions): Watch {
   };
 
   const checkHeads = async (): Promise<void> => {
-    const keys = keysOf(watchers);
+    const keys = listKeys(watchers);
     if (keys.length === 0) return;
     for (const head of await store.heads(keys)) {
       for (const watcher of watchers.get(head.id) ?? []) watcher.check(head);
@@ -111,7 +111,7 @@ export function createWatch(options: WatchOptions): Watch {
 }
 
 /** One handler's part of a watch: closing it closes its watchers alone. */
-export function partOf(watch: Watch): Watch {
+export function shareWatch(watch: Watch): Watch {
   const own = new Set<Watcher>();
   let closed = false;
   return {
@@ -136,7 +136,7 @@ export function partOf(watch: Watch): Watch {
   };
 }
 
-function keysOf(watchers: ReadonlyMap<string, ReadonlySet<Watcher>>): number[] {
+function listKeys(watchers: ReadonlyMap<string, ReadonlySet<Watcher>>): number[] {
   const keys: number[] = [];
   for (const set of watchers.values()) {
     for (const { key } of set) {

@@ -27,7 +27,7 @@ export const objectsV03: SdkObjects = {
   },
 
   read(event): PublishedEvent {
-    if (!isRecord(event) || "data" in event) throw notAnEvent();
+    if (!isRecord(event) || "data" in event) throw invalidEventKind();
     const { payload } = readResponse(event);
     switch (payload.case) {
       case "message":
@@ -39,20 +39,20 @@ export const objectsV03: SdkObjects = {
       case "artifactUpdate":
         return { kind: "artifact", event: payload.value };
       default:
-        throw notAnEvent();
+        throw invalidEventKind();
     }
   },
 };
 
-function notAnEvent(): A2AError {
+function invalidEventKind(): A2AError {
   return invalidEvent(
     'the executor published a value that is not an event of @a2a-js/sdk 0.3: host an executor of 1.x without { sdk: "0.3" }',
   );
 }
 
 function readResponse(event: Json): StreamResponse {
-  const json = upgradeEvent(asOnTheWire(event), { lenient: true, violations: [] });
-  if (json === undefined) throw notAnEvent();
+  const json = upgradeEvent(toWireJson(event), { lenient: true, violations: [] });
+  if (json === undefined) throw invalidEventKind();
   const { message, violations } = readJson(StreamResponseSchema, json, { lenient: true });
   const [violation] = violations;
   if (violation !== undefined)
@@ -61,7 +61,7 @@ function readResponse(event: Json): StreamResponse {
 }
 
 // Removes `undefined` members, and calls `toJSON`.
-function asOnTheWire(event: Json): JsonObject {
+function toWireJson(event: Json): JsonObject {
   try {
     return JSON.parse(JSON.stringify(event)) as JsonObject;
   } catch (error) {

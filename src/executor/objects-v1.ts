@@ -46,7 +46,7 @@ export const objectsV1: SdkObjects = {
 
   read(event): PublishedEvent {
     const { kind, data: content } = isRecord(event) ? event : {};
-    if (!isRecord(content)) throw notAnEvent(kind);
+    if (!isRecord(content)) throw invalidEventKind(kind);
     switch (kind) {
       case "message":
         return { kind, message: toMessage(content) };
@@ -57,12 +57,12 @@ export const objectsV1: SdkObjects = {
       case "artifactUpdate":
         return { kind: "artifact", event: toArtifactUpdate(content) };
       default:
-        throw notAnEvent(kind);
+        throw invalidEventKind(kind);
     }
   },
 };
 
-function notAnEvent(kind: unknown): A2AError {
+function invalidEventKind(kind: unknown): A2AError {
   const publication = typeof kind === "string" ? `a ${kind} without data` : "a value of another kind";
   return invalidEvent(
     `the executor published ${publication}, not an event of @a2a-js/sdk 1.x: host an executor of 0.3 with fromExecutor(executor, { sdk: "0.3" })`,

@@ -2,7 +2,7 @@ import { clone } from "@bufbuild/protobuf";
 import { type AgentCard, AgentCardSchema, type SecurityRequirement, type SecurityScheme } from "../protocol/model.js";
 
 /** Which abilities of the agent the gateway passes on. */
-export interface PassedAbilities {
+export interface ForwardedCapabilities {
   /** Lower-case names of the callers' headers that are sent to the agent. */
   readonly forward: ReadonlySet<string>;
   readonly pushNotifications: boolean;
@@ -15,7 +15,7 @@ export interface PassedAbilities {
  */
 export function gatewayCard(
   card: AgentCard,
-  { forward, pushNotifications, extendedAgentCard }: PassedAbilities,
+  { forward, pushNotifications, extendedAgentCard }: ForwardedCapabilities,
 ): AgentCard {
   const copy = clone(AgentCardSchema, card);
   const reaches = (scheme: SecurityScheme | undefined): boolean => forward.has(findHeader(scheme) ?? "");

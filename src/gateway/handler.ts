@@ -3,7 +3,7 @@ import { requestIdParameter } from "../binding/request-id.js";
 import type { Clock } from "../core/ports.js";
 import type { ProcessLoad } from "../core/process-load.js";
 import { createIdleCounter, type IdleCounter } from "../protocol/async/idle-counter.js";
-import { over, type Step, type StepStream, streamFrom, streamOfSteps } from "../protocol/async/steps.js";
+import { createStepStream, endStep, type Step, type StepStream, streamFrom } from "../protocol/async/steps.js";
 import { dynamic } from "../protocol/codec/outline/dynamic.js";
 import type { CallOptions, CallProgress, Principal, ServerContext } from "../protocol/context.js";
 import { A2AError, invalidParams } from "../protocol/errors.js";
@@ -18,28 +18,28 @@ import {
   TaskPushNotificationConfigSchema,
 } from "../protocol/model.js";
 import {
+  findOperation,
   invokeStream,
   invokeUnary,
   type Operation,
   type OperationName,
   type Operations,
-  operationOf,
   operations,
   type StreamItem,
 } from "../protocol/operations.js";
 import { withoutSecrets } from "../protocol/push-secrets.js";
-import { BookedAnswer } from "./booked-answer.js";
+import { AccountedAnswer } from "./accounted-answer.js";
 import { isOutage, isUnsent, publicFailure } from "./failures.js";
 import type { Upstream } from "./upstream.js";
 
 // The handler of a gateway: every operation of the table becomes a call of the agent behind it. A call passes the
 // pipeline of a server first, and then that of a client. In between, this file checks what only the agent's tasks can
-// tell (the skills of earlier messages), books what the agent answers (`booked-answer.ts`), and turns failures of the
+// tell (the skills of earlier messages), accounts for what the agent answers (`accounted-answer.ts`), and turns failures of the
 // gateway's own call into errors for its caller (`failures.ts`). A gateway stores no tasks.
 
-/** What the gateway's calls depend on. */
-export interface PassingCalls {
-  readonly upstream: Pick<Upstream, "client" | "doubt">;
+/** Dependencies of the gateway's calls. */
+export interface ForwardingOptions {
+  readonly upstream: Pick<Upstream, "client" | "refreshIfStale">;
   /** The caller's headers to forward. */
   readonly selectHeaders: (principal: Principal) => Readonly<Record<string, string>>;
   /** Whether webhooks registered by callers of this version get their own dialect. */
@@ -59,7 +59,7 @@ interface StreamWatch {
 }
 
 /** Operations that call an agent elsewhere. */
-export interface PassedOperations {
+export interface ForwardedOperations {
   readonly operations: Operations<ServerContext>;
   /** Sends a message and watches its stream. */
   stream(request: SendMessageRequest, context: ServerContext, watch: StreamWatch): AsyncIterable<StreamItem>;
@@ -68,14 +68,18 @@ export interface PassedOperations {
 }
 
 /** Turns every operation of the table into a call to the upstream agent. */
-export function passOperations(calls: PassingCalls): PassedOperations {
-  const { client, doubt } = calls.upstream;
+export function forwardOperations(calls: ForwardingOptions): ForwardedOperations {
+  const { client, refreshIfStale } = calls.upstream;
   const activeCalls = createIdleCounter();
   /** `progress`: of a call that must not be repeated once the gateway has sent it. */
-  const translateFailure = (error: unknown, progress: CallProgress | undefined, { refusal }: BookedAnswer): unknown => {
+  const translateFailure = (
+    error: unknown,
+    progress: CallProgress | undefined,
+    { refusal }: AccountedAnswer,
+  ): unknown => {
     if (progress !== undefined && !isUnsent(error)) progress.begun = true;
     if (refusal !== undefined) return refusal;
-    if (isOutage(error)) doubt();
+    if (isOutage(error)) refreshIfStale();
     return publicFailure(error);
   };
   const forward = async <T>(
@@ -84,7 +88,7 @@ export function passOperations(calls: PassingCalls): PassedOperations {
     call: (options: CallOptions) => Promise<T>,
   ): Promise<T> => {
     const leave = activeCalls.enter();
-    const answer = new BookedAnswer(context);
+    const answer = new AccountedAnswer(context);
     try {
       return await answer.run(() => call(callOptions(calls, context, answer.signal)));
     } catch (error) {
@@ -122,10 +126,10 @@ export function passOperations(calls: PassingCalls): PassedOperations {
   const stream = (operation: Operation, request: AnyMessage, context: ServerContext, watch?: StreamWatch) => {
     const admittedRequest = admit(calls, { operation, request, context });
     const open = () => {
-      const answer = new BookedAnswer(context);
+      const answer = new AccountedAnswer(context);
       const options = callOptions(calls, context, answer.signal);
       const items = invokeStream(client.operations, operation, admittedRequest, options);
-      return passStream(items, {
+      return forwardStream(items, {
         marks: context.extensions.includes(resumeExtension),
         signal: context.signal,
         answer,
@@ -149,7 +153,7 @@ export function passOperations(calls: PassingCalls): PassedOperations {
   });
   return {
     operations: Object.fromEntries(entries) as Record<OperationName, AnyCall>,
-    stream: (request, context, watch) => stream(operationOf("sendStreamingMessage"), request, context, watch),
+    stream: (request, context, watch) => stream(findOperation("sendStreamingMessage"), request, context, watch),
     activeCalls,
   };
 }
@@ -160,7 +164,7 @@ interface PassedStreamOptions {
   /** Aborts when the caller leaves. */
   readonly signal: AbortSignal;
   /** Books what arrives of the next event. */
-  readonly answer: BookedAnswer;
+  readonly answer: AccountedAnswer;
   /** Counts the stream as active from its first event until the returned function is called. */
   readonly enter: () => () => void;
   /** Converts a failure into the caller's error. */
@@ -169,7 +173,7 @@ interface PassedStreamOptions {
 }
 
 /** A stream of the upstream agent, read as the caller reads it. Leaving it closes the agent's at once. */
-function passStream(
+function forwardStream(
   source: AsyncIterable<StreamItem>,
   { marks, signal, answer, enter, translateFailure, watch }: PassedStreamOptions,
 ): StepStream<StreamItem> {
@@ -179,7 +183,7 @@ function passStream(
     answer.end();
     exit?.();
     watch?.onEnd();
-    return over;
+    return endStep;
   };
   const next = async (): Promise<Step<StreamItem>> => {
     exit ??= enter();
@@ -191,11 +195,11 @@ function passStream(
       return { done: false, value: marks ? markItem(step.value) : step.value };
     } catch (error) {
       end();
-      if (signal.aborted) return over;
+      if (signal.aborted) return endStep;
       throw translateFailure(error);
     }
   };
-  return streamOfSteps(next, async () => {
+  return createStepStream(next, async () => {
     await items.return?.();
     end();
   });
@@ -228,7 +232,7 @@ function answeredTask(request: AnyMessage, { chain }: ServerContext): string | u
 type AnyCall = (request: AnyMessage, context: ServerContext) => Promise<never> & AsyncIterable<never>;
 
 function callOptions(
-  { selectHeaders, timeoutMs }: PassingCalls,
+  { selectHeaders, timeoutMs }: ForwardingOptions,
   { principal, after, extensions, requestId, deadline }: ServerContext,
   signal: AbortSignal,
 ): CallOptions {
@@ -253,8 +257,8 @@ interface PassedCall {
 }
 
 // Refuses what the agent would do differently than its caller expects. The agent judges everything else.
-function admit({ pushes, load }: PassingCalls, { operation, request, context }: PassedCall): AnyMessage {
-  // What resumes an earlier send is a read.
+function admit({ pushes, load }: ForwardingOptions, { operation, request, context }: PassedCall): AnyMessage {
+  // A call that resumes an earlier send is a read.
   if (isSend(operation) && context.after === undefined) checkLoad(load);
   const { tenant = "", configuration } = dynamic(request) as Partial<SendMessageRequest>;
   if (tenant !== "" && tenant !== context.principal.tenant) {

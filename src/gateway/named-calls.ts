@@ -9,16 +9,16 @@ import {
   TaskState,
 } from "../protocol/model.js";
 import type { Operations, StreamItem } from "../protocol/operations.js";
-import { isStop } from "../protocol/states.js";
+import { endsBlockingSend } from "../protocol/states.js";
 import { NameTaken } from "../protocol/task-names.js";
-import { callerLeft, type PassedOperations } from "./handler.js";
+import { callerLeft, type ForwardedOperations } from "./handler.js";
 import type { RememberedNames } from "./remembered-names.js";
 
 // A send whose caller names its task, for an upstream agent that may or may not support names. The caller's version
 // resolves existing names; here a new task gets one.
 
 export interface NamedSendsOptions {
-  readonly upstream: PassedOperations;
+  readonly upstream: ForwardedOperations;
   readonly names: RememberedNames;
   /** Whether the upstream agent lets callers name tasks, so that names can be passed on. */
   readonly takesNames: () => boolean;
@@ -57,7 +57,7 @@ interface NamedCall {
 interface Naming {
   readonly request: SendMessageRequest;
   /** The agent has revealed the task's id. */
-  learn(id: string | undefined): void;
+  rememberName(id: string | undefined): void;
   /** No id will follow. */
   end(): void;
 }
@@ -75,25 +75,25 @@ async function startNaming(
     end();
     throw new NameTaken();
   }
-  const learn = (id: string | undefined): void => {
+  const rememberName = (id: string | undefined): void => {
     if (id !== undefined) names.give(principal, name, id);
     end();
   };
-  if (!isNew || !takesNames()) return { request, learn, end };
-  learn(name);
-  return { request: { ...request, message: { ...message, taskId: name } }, learn, end };
+  if (!isNew || !takesNames()) return { request, rememberName, end };
+  rememberName(name);
+  return { request: { ...request, message: { ...message, taskId: name } }, rememberName, end };
 }
 
 async function sendNamed(
-  upstream: PassedOperations,
+  upstream: ForwardedOperations,
   naming: Naming,
   context: ServerContext,
 ): Promise<SendMessageResponse> {
-  const { request, learn } = naming;
+  const { request, rememberName } = naming;
   if (request.message?.taskId === "") return sendNew(upstream, naming, context);
   const response = await upstream.operations.sendMessage(request, context);
   // Some agents give the task another id than the requested one.
-  learn(readTaskId(response));
+  rememberName(readTaskId(response));
   return response;
 }
 
@@ -102,34 +102,34 @@ async function* streamNamed(
   request: SendMessageRequest,
   call: NamedCall,
 ): AsyncGenerator<StreamItem> {
-  const { request: namedRequest, learn, end } = await startNaming(options, request, call);
-  yield* options.upstream.stream(namedRequest, call.context, { onTask: learn, onEnd: end });
+  const { request: namedRequest, rememberName, end } = await startNaming(options, request, call);
+  yield* options.upstream.stream(namedRequest, call.context, { onTask: rememberName, onEnd: end });
 }
 
 // A blocking send gives the task's id only when the task stops, and until then the name could not be resolved. So the
 // message is streamed, which also follows the task: some agents write each chunk to their task once per reader, so a
 // subscription beside the send would repeat text.
 async function sendNew(
-  upstream: PassedOperations,
-  { request, learn }: Naming,
+  upstream: ForwardedOperations,
+  { request, rememberName }: Naming,
   context: ServerContext,
 ): Promise<SendMessageResponse> {
   const { historyLength, returnImmediately } = request.configuration ?? {};
   if (returnImmediately === true) {
     const response = await upstream.operations.sendMessage(request, context);
-    learn(readTaskId(response));
+    rememberName(readTaskId(response));
     return response;
   }
   let taskId: string | undefined;
   const onTask = (id: string): void => {
     taskId = id;
-    learn(id);
+    rememberName(id);
   };
   for await (const { response } of upstream.stream(request, context, { onTask, onEnd: noop })) {
     const { payload } = response;
     if (payload.case === "message") return { $typeName: "lf.a2a.v1.SendMessageResponse", payload };
     if (payload.case === "artifactUpdate") continue;
-    if (isStop(payload.value?.status?.state ?? TaskState.UNSPECIFIED)) break;
+    if (endsBlockingSend(payload.value?.status?.state ?? TaskState.UNSPECIFIED)) break;
   }
   if (context.signal.aborted) throw callerLeft();
   if (taskId === undefined)

@@ -1,6 +1,6 @@
 import type { HttpEndpoint } from "../binding/http/http.js";
 import { withInterfaces } from "../card/build.js";
-import { assertNone, audienceProblems, interfaceProblems } from "../card/check.js";
+import { assertNoProblems, audienceProblems, interfaceProblems } from "../card/check.js";
 import { type CardAt, cardEndpoint } from "../card/endpoint.js";
 import { addressesAt, type Mount, mountsFor } from "../card/mounts.js";
 import type { Caller } from "../card/proxy.js";
@@ -34,7 +34,7 @@ export interface RepublishedCard extends PublishedCard {
 export function republishCard(options: RepublishOptions): RepublishedCard {
   const { cardFor, versions, urls, audience, listening } = options;
   const names = versions.map(({ name }) => name);
-  assertNone([...urlProblems(urls), ...audienceProblems(audience, names)]);
+  assertNoProblems([...urlProblems(urls), ...audienceProblems(audience, names)]);
   const locations = createLocations(urls, listening);
   let mounts: readonly Mount[] = [];
   const placeAt = (card: AgentCard, location: Location, reader: string): AgentCard =>
@@ -62,7 +62,7 @@ export function republishCard(options: RepublishOptions): RepublishedCard {
   return {
     endpoint: (request) => current(request),
     mount(next) {
-      assertNone(interfaceProblems(addressesAt(next, locations.ownLocation())));
+      assertNoProblems(interfaceProblems(addressesAt(next, locations.ownLocation())));
       mounts = next;
       current = encode();
     },
@@ -76,7 +76,7 @@ export function republishCard(options: RepublishOptions): RepublishedCard {
   };
 }
 
-// What holds for callers of one version may not hold for others.
+// Each version gets its own card, since the agent may differ for its callers.
 function withOwnCard(version: Version, cardFor: RepublishOptions["cardFor"]): Version {
   return {
     ...version,

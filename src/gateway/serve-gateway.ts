@@ -12,14 +12,14 @@ import { A2AError } from "../protocol/errors.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Operations } from "../protocol/operations.js";
 import { isAuthenticated, loadSchemes } from "../server/authentication.js";
-import { composeAround, type HostBackend, type HostSettings, loadRateLimiter } from "../server/host.js";
+import { type AgentBackend, composeWithBackend, loadRateLimiter, type ServerSettings } from "../server/composition.js";
 import { resolveLogger } from "../server/log/stderr-logger.js";
 import { type Server, serveOne } from "../server/serve.js";
 import type { PushAdapter } from "../version/codec.js";
 import { versionTable } from "../version/versions.js";
 import { gatewayCard } from "./card.js";
 import { checkForwardNames, createForwarding } from "./forward.js";
-import { type PassedOperations, passOperations } from "./handler.js";
+import { type ForwardedOperations, forwardOperations } from "./handler.js";
 import { createNamedSends } from "./named-calls.js";
 import { gatewayRule } from "./option-rules.js";
 import { defaultRefreshMs, type GatewayOptions } from "./options.js";
@@ -49,7 +49,7 @@ export async function serveGateway(givenOptions: GatewayOptions): Promise<Gatewa
       hasTasks: false,
       compose: (place) => {
         const { listening } = place;
-        return composeAround(
+        return composeWithBackend(
           options,
           (settings) => createBackend({ options, upstream, forward, listening, settings }),
           place,
@@ -68,10 +68,10 @@ interface BackendParts {
   readonly upstream: Upstream;
   readonly forward: readonly string[];
   readonly listening: () => ListeningAddress;
-  readonly settings: HostSettings;
+  readonly settings: ServerSettings;
 }
 
-async function createBackend(parts: BackendParts): Promise<HostBackend> {
+async function createBackend(parts: BackendParts): Promise<AgentBackend> {
   const { options, upstream, forward, settings } = parts;
   const schemes = await loadSchemes(options);
   const skills = upstream.card.skills.map(({ id }) => id);
@@ -82,7 +82,7 @@ async function createBackend(parts: BackendParts): Promise<HostBackend> {
   upstream.onChange = card.renew;
   const { wrapAuthenticate, selectHeaders } = createForwarding(forward);
   const timeoutMs = options.client?.timeoutMs;
-  const passedOperations = passOperations({ upstream, selectHeaders, pushes: view.pushes, timeoutMs, ...settings });
+  const passedOperations = forwardOperations({ upstream, selectHeaders, pushes: view.pushes, timeoutMs, ...settings });
   const names = new RememberedNames();
   const takesNames = (): boolean =>
     settings.versions.some(({ name, jsonRpc }) => name === upstream.version && jsonRpc?.taskNamedBy !== undefined);
@@ -109,7 +109,7 @@ async function createBackend(parts: BackendParts): Promise<HostBackend> {
     // The agent itself decides which ones are required.
     extensions: (requested) => (requested.length === 0 ? requested : requested.filter(isListed)),
     rates: rateLimiter?.calls,
-    booksAnswers: true,
+    accountsAnswers: true,
     wrapAuthenticate,
     dispose: async () => {},
   };
@@ -175,7 +175,7 @@ function publish({ options, upstream, listening, settings }: BackendParts, view:
 }
 
 function extendedCardOperation(
-  { operations }: PassedOperations,
+  { operations }: ForwardedOperations,
   view: UpstreamView,
   cardPublisher: RepublishedCard,
 ): Pick<Operations<ServerContext>, "getExtendedAgentCard"> {

@@ -23,7 +23,7 @@ export interface Upstream {
   /** Called whenever `card` or `version` changes. */
   onChange: () => void;
   /** A call got no answer from the agent: the card may have changed. */
-  doubt(): void;
+  refreshIfStale(): void;
   close(): Promise<void>;
 }
 
@@ -33,9 +33,9 @@ export interface UpstreamSetting {
 }
 
 /** Failures this soon after the card was read do not cause another read. */
-const doubtRestMs = 5_000;
+const minRefreshMs = 5_000;
 /** Time limit of the first answer. */
-const greetingMs = 10_000;
+const probeTimeoutMs = 10_000;
 
 /**
  * Reads the agent's card and probes it with a harmless GetTask, so that a gateway never starts without its agent.
@@ -59,7 +59,7 @@ export async function connectUpstream(options: GatewayOptions, { clock, logger }
   });
   const refresher = createRefresher(client, { clock, logger, refreshMs, onChange: () => notifyChange() });
   try {
-    await greet(client);
+    await probeAgent(client);
   } catch (error) {
     await client.close();
     throw error;
@@ -83,7 +83,7 @@ export async function connectUpstream(options: GatewayOptions, { clock, logger }
     set onChange(listener) {
       notifyChange = listener;
     },
-    doubt: refresher.doubt,
+    refreshIfStale: refresher.refreshIfStale,
     async close() {
       refresher.stop();
       stopReports();
@@ -93,9 +93,9 @@ export async function connectUpstream(options: GatewayOptions, { clock, logger }
 }
 
 // Any answer about a missing task shows that the agent is there.
-async function greet({ operations }: Client): Promise<void> {
+async function probeAgent({ operations }: Client): Promise<void> {
   try {
-    await operations.getTask(create(GetTaskRequestSchema, { id: randomUuid() }), { timeoutMs: greetingMs });
+    await operations.getTask(create(GetTaskRequestSchema, { id: randomUuid() }), { timeoutMs: probeTimeoutMs });
   } catch (error) {
     const isSilence = error instanceof A2AError && (error.code === "deadlineExceeded" || error.code === "unavailable");
     const isOurs =
@@ -115,7 +115,7 @@ function findVersion({ connection, card }: Client): string | undefined {
 interface Refresher {
   start(): void;
   stop(): void;
-  doubt(): void;
+  refreshIfStale(): void;
 }
 
 interface RefresherSetting extends UpstreamSetting {
@@ -153,8 +153,8 @@ function createRefresher(client: Client, { clock, logger, refreshMs, onChange }:
       isStopped = true;
       timer();
     },
-    doubt() {
-      if (clock.now() - readAt >= doubtRestMs) void read();
+    refreshIfStale() {
+      if (clock.now() - readAt >= minRefreshMs) void read();
     },
   };
 }

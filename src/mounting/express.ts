@@ -3,7 +3,7 @@ import type { NodeListener } from "../binding/http/node-listener.js";
 import { assertOptions } from "../protocol/check/rules.js";
 import { mountRule } from "../server/mount-rules.js";
 import type { MountOptions } from "../server/mounting.js";
-import { type AgentSource, agentOf } from "./source.js";
+import { type AgentSource, createAgentLoader } from "./source.js";
 
 export type { NodeListener } from "../binding/http/node-listener.js";
 export type { MountOptions } from "../server/mounting.js";
@@ -22,7 +22,7 @@ export type { AgentSource } from "./source.js";
  */
 export function expressAgent(agent: AgentSource, options: MountOptions = {}): NodeListener {
   assertOptions("expressAgent()", options, mountRule);
-  const loadAgent = agentOf("expressAgent()", agent);
+  const loadAgent = createAgentLoader("expressAgent()", agent);
   let listener: NodeListener | undefined;
   return (req, res, next) => {
     if (listener !== undefined) {

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { firstSegments } from "../binding/http/mount.js";
 import { trimSlashes } from "../protocol/http-rules.js";
-import { type AgentSource, agentOf } from "./source.js";
+import { type AgentSource, createAgentLoader } from "./source.js";
 
 export type { AgentSource } from "./source.js";
 
@@ -54,7 +54,7 @@ export interface FastifyAnswer {
  * ```
  */
 export function fastifyAgent(agent: AgentSource): (scope: FastifyScope) => Promise<void> {
-  const loadAgent = agentOf("fastifyAgent()", agent);
+  const loadAgent = createAgentLoader("fastifyAgent()", agent);
   return async (scope) => {
     const mountedAgent = await loadAgent();
     const pattern = trimSlashes(scope.prefix);

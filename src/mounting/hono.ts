@@ -3,7 +3,7 @@ import { firstSegments } from "../binding/http/mount.js";
 import { assertOptions } from "../protocol/check/rules.js";
 import { routeRule } from "../server/mount-rules.js";
 import type { FetchOptions } from "../server/mounting.js";
-import { type AgentSource, agentOf } from "./source.js";
+import { type AgentSource, createAgentLoader } from "./source.js";
 
 export type { FetchOptions } from "../server/mounting.js";
 export type { AgentSource } from "./source.js";
@@ -32,12 +32,12 @@ export function honoAgent(
   options: Omit<FetchOptions, "request"> = {},
 ): (context: HonoCall) => Promise<Response> {
   assertOptions("honoAgent()", options, routeRule);
-  const loadAgent = agentOf("honoAgent()", agent);
+  const loadAgent = createAgentLoader("honoAgent()", agent);
   return async (context) => {
     const { raw, routePath } = context.req;
     const mountedAgent = await loadAgent();
     const basePath = firstSegments(new URL(raw.url).pathname, routePath.replace(/\/?\*$/, ""));
-    const remoteAddress = (): string | undefined => peerOf(context.env, raw);
+    const remoteAddress = (): string | undefined => findPeer(context.env, raw);
     return mountedAgent.fetch({ basePath, remoteAddress, ...options, request: context })(raw);
   };
 }
@@ -53,7 +53,7 @@ interface RuntimeEnvironment {
   readonly server?: Pick<RuntimeEnvironment, "requestIP">;
 }
 
-function peerOf(env: unknown, request: Request): string | undefined {
+function findPeer(env: unknown, request: Request): string | undefined {
   if (typeof env !== "object" || env === null) return undefined;
   const { incoming, remoteAddr, server = env } = env as RuntimeEnvironment;
   return (

@@ -2,7 +2,7 @@
 import { assertOptions } from "../protocol/check/rules.js";
 import { routeRule } from "../server/mount-rules.js";
 import type { FetchOptions } from "../server/mounting.js";
-import { type AgentSource, agentOf } from "./source.js";
+import { type AgentSource, createAgentLoader } from "./source.js";
 
 export type { FetchOptions } from "../server/mounting.js";
 export type { AgentSource } from "./source.js";
@@ -39,11 +39,11 @@ export function nextRoute(
   options: Omit<FetchOptions, "request"> = {},
 ): Readonly<Record<NextMethod, NextHandler>> {
   assertOptions("nextRoute()", options, routeRule);
-  const loadAgent = agentOf("nextRoute()", agent);
+  const loadAgent = createAgentLoader("nextRoute()", agent);
   const answer: NextHandler = async (request, { params }) => {
     const mountedAgent = await loadAgent();
     const url = new URL(request.url);
-    const route = routeOf(url.pathname, await params);
+    const route = findRoute(url.pathname, await params);
     const { basePath = route } = options;
     return mountedAgent.fetch({ ...options, basePath, request })(withPath(request, url, { route, basePath }));
   };
@@ -58,7 +58,7 @@ function withPath(request: Request, url: URL, { route, basePath }: { route: stri
 }
 
 /** The path of the route: all but the segments that its catch-all matched. */
-function routeOf(path: string, params: Awaited<NextRouteContext["params"]>): string {
+function findRoute(path: string, params: Awaited<NextRouteContext["params"]>): string {
   const rest = Object.values(params).find((value) => Array.isArray(value)) ?? [];
   const segments = path.split("/").filter((segment) => segment !== "");
   return segments

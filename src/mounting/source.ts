@@ -2,7 +2,7 @@ import { noop } from "../protocol/async/noop.js";
 import { isObject } from "../protocol/kinds.js";
 import type { MountedAgent } from "../server/agent.js";
 
-// What the entries of all frameworks share: the agent to mount, which may still be under construction.
+// The agent that an entry of any framework mounts. It may still be under construction.
 
 /**
  * The agent to mount: the promise of `createAgent(…)`, its result, or a function that returns either. The function is
@@ -14,7 +14,7 @@ export type AgentSource = MountedAgent | PromiseLike<MountedAgent> | (() => Moun
  * Returns the agent of a source for `entry`, such as `expressAgent()`. All calls share one agent. Throws a `TypeError` for
  * what is no source.
  */
-export function agentOf(entry: string, source: AgentSource): () => Promise<MountedAgent> {
+export function createAgentLoader(entry: string, source: AgentSource): () => Promise<MountedAgent> {
   const isLater = typeof source === "function" || (isObject(source) && "then" in source);
   if (!isLater) assertMounted(entry, source);
   let agentPromise: Promise<MountedAgent> | undefined;

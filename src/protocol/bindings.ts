@@ -116,28 +116,28 @@ const byWord: ReadonlyMap<string, BindingRow> = new Map(
  * The row of the binding with this name in a card, in any case and with any separators, as real agents write it.
  * `undefined` for a binding that is not in the table.
  */
-function bindingOfWord(word: string): BindingRow | undefined {
+function findBinding(word: string): BindingRow | undefined {
   return byWord.get(plain(word));
 }
 
 /** The binding's name for its name in a card. Unknown names are returned unchanged. */
-export function bindingNameOf(word: string): string {
-  return bindingOfWord(word)?.name ?? word;
+export function toBindingName(word: string): string {
+  return findBinding(word)?.name ?? word;
 }
 
 /** The protocol's name for a binding's name in a card. Unknown names are returned unchanged. */
 export function wireName(word: string): string {
-  return bindingOfWord(word)?.wire ?? word;
+  return findBinding(word)?.wire ?? word;
 }
 
 /** Whether a binding's address is a host and a port instead of a URL. */
 export function isAuthority(word: string): boolean {
-  return bindingOfWord(word)?.address === "authority";
+  return findBinding(word)?.address === "authority";
 }
 
 /** Whether a binding's streams carry event ids, as server-sent events do. */
 export function hasEventIds(word: string): boolean {
-  return bindingOfWord(word)?.hasEventIds === true;
+  return findBinding(word)?.hasEventIds === true;
 }
 
 function plain(word: string): string {

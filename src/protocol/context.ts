@@ -39,7 +39,7 @@ export interface IdentifiedCaller {
   readonly authorizeAnswer?: ((earlier: readonly Message[] | undefined) => void) | undefined;
 }
 
-/** What a turn passes on with the calls that it makes to other agents of its process. */
+/** Facts that a turn passes on with calls to other agents of its process. */
 export interface CallChain {
   /** Paths of the agents whose turns have led to the call, the first one first. */
   readonly via: readonly string[];
@@ -129,7 +129,7 @@ export interface ServerContext {
   readonly trace?: Trace | undefined;
   /** Limits that are left to the operation. Absent without `rate`, and for interceptors. */
   readonly quota?: CallQuota | undefined;
-  /** What the call passes on within the process. `undefined` when there is nothing to pass on. */
+  /** Facts passed on within the process. `undefined` when there are none. */
   readonly chain?: CallChain | undefined;
   /** Books what the operation brings into memory from elsewhere, where a service asks for it. */
   readonly memory?: CallMemory | undefined;

@@ -1,11 +1,11 @@
 import { suggestion } from "./nearest.js";
 
 // Errors: the table of codes, the one class that carries them, and how peers are read. A new code is a row of
-// `errorTable`: the bindings, the client, the gateway and telemetry read the columns, so the compiler asks for each. A
+// `errorTable`: the bindings, the client, the gateway and telemetry read the columns, and the compiler asks for each, or `finalAnswer` decides it. A
 // version that calls it by another number has that in its own table (`version/v0.1/errors.ts`,
 // `version/v0.3/errors.ts`).
 
-/** What a program does about an error, by its code alone. */
+/** How programs handle an error, by its code alone. */
 interface ErrorColumns {
   /** The specification's own words, which callers look for at the beginning of a message. See `errorForPeer`. */
   readonly words?: string;
@@ -428,7 +428,7 @@ export class ConnectionError extends CallError {
 /**
  * Returns a message that begins with the specification's words for its error, if it has some, followed by the detail.
  */
-export function messageInWords(code: ErrorCode, detail: string): string {
+export function formatErrorMessage(code: ErrorCode, detail: string): string {
   const { words }: ErrorRow = errorTable[code];
   if (words === undefined || detail.startsWith(words)) return detail;
   if (detail.slice(0, words.length).toLowerCase() === words.toLowerCase()) return words + detail.slice(words.length);
@@ -437,7 +437,7 @@ export function messageInWords(code: ErrorCode, detail: string): string {
 
 /** Returns an error in the form that a server sends, over every binding and in every version. */
 export function errorForPeer(error: A2AError): A2AError {
-  const message = messageInWords(error.code, error.message);
+  const message = formatErrorMessage(error.code, error.message);
   return message === error.message ? error : changeError(error, { message });
 }
 
@@ -457,8 +457,8 @@ export function taskNotFound(taskId: string): A2AError {
 }
 
 /** Finds codes by a column. Of several errors with one value, the first of the table counts. */
-function indexBy<T>(valuesOf: (row: ErrorRow) => readonly T[]): ReadonlyMap<unknown, ErrorCode> {
-  const entries = errorCodes.flatMap((code) => valuesOf(errorTable[code]).map((value) => [value, code] as const));
+function indexBy<T>(readValues: (row: ErrorRow) => readonly T[]): ReadonlyMap<unknown, ErrorCode> {
+  const entries = errorCodes.flatMap((code) => readValues(errorTable[code]).map((value) => [value, code] as const));
   return new Map(entries.reverse());
 }
 
@@ -491,6 +491,6 @@ export function errorCodeFromGrpc(status: number): ErrorCode {
 }
 
 /** The message of what was thrown; its text where that is no error. */
-export function messageOf(error: unknown): string {
+export function readErrorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

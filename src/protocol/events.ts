@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { type AuthorizationRequest, authorizationContent, authorizationExtension } from "./authorization/request.js";
-import { namesOf } from "./check/rules.js";
+import { createNameCheck } from "./check/rules.js";
 import {
   type Artifact,
   type Message,
@@ -57,7 +57,7 @@ export interface ArtifactOptions {
   readonly extensions?: readonly string[] | undefined;
 }
 
-const checkArtifactOptions = namesOf<ArtifactOptions>("artifact()", {
+const checkArtifactOptions = createNameCheck<ArtifactOptions>("artifact()", {
   name: true,
   description: true,
   artifactId: true,
@@ -116,7 +116,7 @@ export interface StatusOptions {
 
 type StatusConstructor = (content?: Content, options?: StatusOptions) => TaskStatusUpdateEvent;
 
-const checkStatusOptions = namesOf<StatusOptions>("the options of a status", { metadata: true });
+const checkStatusOptions = createNameCheck<StatusOptions>("the options of a status", { metadata: true });
 
 const statusConstructor =
   (state: TaskState): StatusConstructor =>
@@ -251,7 +251,7 @@ export interface ReplyOptions {
   readonly extensions?: readonly string[] | undefined;
 }
 
-const checkReplyOptions = namesOf<ReplyOptions>("reply()", { metadata: true, extensions: true });
+const checkReplyOptions = createNameCheck<ReplyOptions>("reply()", { metadata: true, extensions: true });
 
 /**
  * Creates a message of the agent. As the first event of a turn it is the whole reply, and no task is created; later it
@@ -284,7 +284,7 @@ export interface ParkOptions {
   readonly wakeAt?: Date | number | undefined;
 }
 
-const checkParkOptions = namesOf<ParkOptions>("park()", { wakeAt: true });
+const checkParkOptions = createNameCheck<ParkOptions>("park()", { wakeAt: true });
 
 /**
  * Ends the turn and keeps the task in its state. The next turn runs at `wakeAt`, when `tasks.wake` is called, or when a

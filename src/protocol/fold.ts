@@ -84,12 +84,12 @@ const indexes = new WeakMap<readonly object[], Index>();
  * Returns a function that gives the position of the entry with an id, or -1; of several, the last. The list may grow,
  * and entries may be replaced by others of the same id, as in a fold; a lookup then takes constant time.
  */
-function createLookup<T extends object>(idOf: (entry: T) => string): (list: readonly T[], id: string) => number {
+function createLookup<T extends object>(readId: (entry: T) => string): (list: readonly T[], id: string) => number {
   return (list, id) => {
     // Usually it is the last entry.
     const last = list.at(-1);
-    if (last !== undefined && idOf(last) === id) return list.length - 1;
-    if (list.length <= linearMax) return list.findLastIndex((each) => idOf(each) === id);
+    if (last !== undefined && readId(last) === id) return list.length - 1;
+    if (list.length <= linearMax) return list.findLastIndex((each) => readId(each) === id);
     let index = indexes.get(list);
     if (index === undefined) {
       index = { positions: new Map(), length: 0 };
@@ -97,7 +97,7 @@ function createLookup<T extends object>(idOf: (entry: T) => string): (list: read
     }
     for (; index.length < list.length; index.length++) {
       const entry = list[index.length];
-      if (entry !== undefined) index.positions.set(idOf(entry), index.length);
+      if (entry !== undefined) index.positions.set(readId(entry), index.length);
     }
     return index.positions.get(id) ?? -1;
   };

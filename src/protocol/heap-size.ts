@@ -24,7 +24,7 @@ export function readHeapSize(): number | undefined {
 }
 
 /** A fraction of the heap, in whole mebibytes: the default limit for one kind of data. */
-export function partOfHeap(part: number): number {
+export function shareOfHeap(part: number): number {
   heapBytes ??= readHeapSize() ?? usualBytes;
   return Math.floor((heapBytes * part) / mebibyte) * mebibyte;
 }

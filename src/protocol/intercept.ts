@@ -8,7 +8,7 @@ export type InterceptedCall<C> = {
     readonly operation: K;
     /** The request, decoded. */
     readonly request: RequestOf<K>;
-    /** What comes with the request: on a server its `ServerContext`, on a client its `CallOptions`. */
+    /** The context of the request: on a server its `ServerContext`, on a client its `CallOptions`. */
     readonly context: C;
   };
 }[OperationName];

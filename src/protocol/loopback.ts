@@ -1,4 +1,4 @@
-/** What a host is for. It decides which spellings of this machine are trusted. */
+/** The use of a host name. It decides which spellings of this machine are trusted. */
 type HostUse = "connect" | "secret" | "listen";
 
 const ipv4 = String.raw`127(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}`;

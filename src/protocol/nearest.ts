@@ -8,7 +8,7 @@ export function nearest(name: string, names: readonly string[]): string | undefi
   return best !== undefined && best.changes <= Math.floor((name.length + 2) / 3) ? best.candidate : undefined;
 }
 
-/** What to write instead of a name that does not exist: `did you mean "Task"?`, or the list of names. */
+/** Suggests a name for one that does not exist: `did you mean "Task"?`, or the list of names. */
 export function suggestion(name: string, names: readonly string[]): string {
   const near = nearest(name, names);
   return near === undefined ? `use one of ${names.join(", ")}` : `did you mean ${JSON.stringify(near)}?`;

@@ -87,7 +87,7 @@ export const operations: readonly Operation[] = A2AService.methods.map((descript
 const byName = new Map(operations.map((operation) => [operation.name, operation]));
 
 /** Returns an operation's row in the table. */
-export function operationOf(name: OperationName): Operation {
+export function findOperation(name: OperationName): Operation {
   const operation = byName.get(name);
   if (operation === undefined) throw new TypeError(`no operation ${name}`);
   return operation;

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { namesOf } from "./check/rules.js";
-import { copyOfJson } from "./codec/json/compact-value.js";
+import { createNameCheck } from "./check/rules.js";
+import { copyJson } from "./codec/json/compact-value.js";
 import { type FreeJsonCheck, valueFromJson } from "./codec/json/struct.js";
 import type { Part } from "./model.js";
 import { violationText } from "./violations.js";
@@ -15,7 +15,7 @@ export interface PartOptions {
   readonly metadata?: JsonObject | undefined;
 }
 
-const checkPartOptions = namesOf<PartOptions>("the options of a part", {
+const checkPartOptions = createNameCheck<PartOptions>("the options of a part", {
   mediaType: true,
   filename: true,
   metadata: true,
@@ -47,7 +47,7 @@ export function text(value: string, options?: PartOptions): Part {
  */
 export function data(value: JsonValue, options: PartOptions = {}): Part {
   const check: FreeJsonCheck = { maxDepth: Number.POSITIVE_INFINITY, lenient: true, violations: [] };
-  const content: Part["content"] = { case: "data", value: valueFromJson(copyOfJson(value), check, 1) };
+  const content: Part["content"] = { case: "data", value: valueFromJson(copyJson(value), check, 1) };
   const [first] = check.violations;
   if (first !== undefined) throw new TypeError(`data: ${violationText(first)}`);
   return part(content, { mediaType: "application/json", ...options });

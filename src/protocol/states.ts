@@ -16,7 +16,7 @@ export function isInterrupted(state: TaskState): boolean {
 }
 
 /** Whether this state answers a blocking send: terminal or interrupted (spec 3.2.2). */
-export function isStop(state: TaskState): boolean {
+export function endsBlockingSend(state: TaskState): boolean {
   return isTerminal(state) || isInterrupted(state);
 }
 

@@ -18,21 +18,21 @@ export function addViolation(violations: Violations, description: string): void 
 }
 
 /** Fewer than `violationsMax`, so that values that are left out never hide a violation. */
-const leftOutMax = 10;
+const omittedMax = 10;
 
 /** Replaces the violations added since `from` by a note that the value is left out. */
-export function leaveOut(violations: Violations, from: number, value: JsonValue): void {
+export function omitValue(violations: Violations, from: number, value: JsonValue): void {
   const [first] = violations.splice(from);
-  if (first !== undefined && from < leftOutMax) violations.push({ ...first, leftOut: describeKind(value) });
+  if (first !== undefined && from < omittedMax) violations.push({ ...first, leftOut: describeKind(value) });
 }
 
 /** Puts the name of a member before the paths of the violations added since `from`. Mostly there are none. */
-export function underMember(violations: Violations, from: number, name: string): void {
+export function prefixMember(violations: Violations, from: number, name: string): void {
   if (violations.length !== from) prefix(violations, from, name);
 }
 
 /** The same for an entry of a list. */
-export function underIndex(violations: Violations, from: number, index: number): void {
+export function prefixIndex(violations: Violations, from: number, index: number): void {
   if (violations.length !== from) prefix(violations, from, `[${index}]`);
 }
 

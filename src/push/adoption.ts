@@ -41,7 +41,7 @@ export function startAdoption(options: AdoptionOptions): Adoption {
     }
   };
 
-  const look = async (): Promise<void> => {
+  const adoptDue = async (): Promise<void> => {
     try {
       await adoptAll();
       failures = 0;
@@ -50,11 +50,11 @@ export function startAdoption(options: AdoptionOptions): Adoption {
       failures += 1;
       if (failures === 1) logger.warn({ err: error }, "push configurations of other processes could not be looked for");
     }
-    if (!stopController.signal.aborted) cancel = clock.after(everyMs, () => void look());
+    if (!stopController.signal.aborted) cancel = clock.after(everyMs, () => void adoptDue());
   };
 
   // One turn of the event loop later: by then the instance has requested its row.
-  const first = setImmediate(() => void look());
+  const first = setImmediate(() => void adoptDue());
 
   return {
     stop() {

@@ -10,14 +10,14 @@ export interface AskStoreOptions {
   /** Aborts everything, including a call under way. */
   readonly stop: AbortSignal;
   /** Aborts the wait for a retry. */
-  readonly hurry: AbortSignal;
+  readonly flushNow: AbortSignal;
   /** Called with the first failure of a call. */
   readonly onError: (error: unknown) => void;
 }
 
 const storePauseMs = 1000;
 
-export function createAskStore({ clock, stop, hurry, onError }: AskStoreOptions): AskStore {
+export function createAskStore({ clock, stop, flushNow, onError }: AskStoreOptions): AskStore {
   const pauseAfter = (error: unknown, failures: number): number => {
     stop.throwIfAborted();
     if (failures === 1) onError(error);
@@ -28,6 +28,6 @@ export function createAskStore({ clock, stop, hurry, onError }: AskStoreOptions)
       stop.throwIfAborted();
       return unlessAborted(call(), stop);
     };
-    return retry(ask, { clock, pauseAfter, signals: [hurry] });
+    return retry(ask, { clock, pauseAfter, signals: [flushNow] });
   };
 }

@@ -22,7 +22,7 @@ const urlFaults: readonly { readonly has: (text: string) => boolean; readonly de
   { has: (text) => text.includes("#"), description: "must not have a fragment" },
   { has: (text) => /^\w+:\/\/[^/?]*@/.test(text), description: "must not hold a user name or a password" },
   { has: (text) => /^\w+:\/\/(?:[/?:]|$)/.test(text), description: "must name a host" },
-  { has: (text) => !isPort(portOf(text)), description: "must have a port from 1 to 65535, or none" },
+  { has: (text) => !isPort(readPort(text)), description: "must have a port from 1 to 65535, or none" },
   { has: (text) => !URL.canParse(text), description: "is not a valid URL" },
 ];
 
@@ -34,7 +34,7 @@ function urlFault(text: string, policy: AddressPolicy): string | undefined {
   return undefined;
 }
 
-function portOf(text: string): string {
+function readPort(text: string): string {
   return /^\w+:\/\/[^/?]*:(\d*)(?:[/?]|$)/.exec(text)?.[1] ?? "";
 }
 

@@ -1,9 +1,9 @@
 import type { Clock } from "../core/ports.js";
 import { noop } from "../protocol/async/noop.js";
-import { grownPause } from "../protocol/async/retry.js";
+import { backoffMs } from "../protocol/async/retry.js";
 import type { Logger } from "../protocol/logger.js";
-import type { CallOutcome } from "./call.js";
 import type { PushLimits } from "./limits.js";
+import type { AttemptOutcome } from "./webhook-request.js";
 
 export interface CircuitBreakerOptions {
   readonly origin: string;
@@ -19,12 +19,12 @@ export interface CircuitBreakerOptions {
 }
 
 /** A call under way: its generation, and whether it probes a failing destination. */
-export interface CallPermit {
+export interface AttemptPermit {
   readonly generation: number;
   readonly isProbe: boolean;
 }
 
-const firstCalls = 4;
+const initialLimit = 4;
 /** A pause lasts this part of the computed one, plus up to half at random, so that processes do not probe together. */
 const jitterFloor = 0.75;
 
@@ -52,7 +52,7 @@ export class CircuitBreaker {
 
   constructor(options: CircuitBreakerOptions) {
     this.#options = options;
-    this.#limit = Math.max(1, Math.min(firstCalls, options.limits.pushCallsPerDestination));
+    this.#limit = Math.max(1, Math.min(initialLimit, options.limits.pushCallsPerDestination));
   }
 
   /** Whether a call may start now. */
@@ -71,7 +71,7 @@ export class CircuitBreaker {
     return this.#phase !== "closed";
   }
 
-  begin(): CallPermit {
+  begin(): AttemptPermit {
     const isProbe = this.#phase === "half-open";
     this.#active += 1;
     if (isProbe) this.#isProbing = true;
@@ -79,7 +79,7 @@ export class CircuitBreaker {
   }
 
   /** `undefined`: no call was made, or it was aborted. */
-  end(permit: CallPermit, outcome: CallOutcome | undefined): void {
+  end(permit: AttemptPermit, outcome: AttemptOutcome | undefined): void {
     const isFull = this.#active >= this.#limit;
     this.#active -= 1;
     if (permit.isProbe) this.#isProbing = false;
@@ -107,7 +107,7 @@ export class CircuitBreaker {
     logger.info({ origin }, "a webhook destination answers again");
   }
 
-  #fail({ generation }: CallPermit): void {
+  #fail({ generation }: AttemptPermit): void {
     const { logger, limits, origin } = this.#options;
     this.#failures += 1;
     if (generation === this.#generation) this.#shrink();
@@ -138,7 +138,7 @@ export class CircuitBreaker {
     this.#setLimit(1);
     this.#generation += 1;
     this.#pauses += 1;
-    const pauseMs = grownPause(this.#pauses, { firstMs: limits.pushRetryMs, maxMs: limits.pushPauseMaxMs });
+    const pauseMs = backoffMs(this.#pauses, { firstMs: limits.pushRetryMs, maxMs: limits.pushPauseMaxMs });
     this.#cancel = clock.after(Math.min(pauseMs * (jitterFloor + random() / 2), limits.pushPauseMaxMs), () => {
       this.#phase = "half-open";
       onReady();

@@ -10,7 +10,7 @@ import type { ChunkRun, Due } from "./plan.js";
 export type DueEvent = Due | { readonly kind: "task" | "record"; readonly seq: number };
 
 /** The same without the event itself. */
-export function positionOf(due: DueEvent, seq: number): DueEvent {
+export function toPosition(due: DueEvent, seq: number): DueEvent {
   return due.kind === "event" ? { kind: "record", seq } : due;
 }
 
@@ -69,7 +69,7 @@ export async function joinChunks(tasks: TaskStore, key: number, run: ChunkRun): 
     if (page === undefined || page === "compacted" || page.records.length === 0) return undefined;
     for (const record of page.records) {
       after = record.seq;
-      const chunk = chunkOf(record, run.artifactId);
+      const chunk = findChunk(record, run.artifactId);
       if (chunk === undefined) continue;
       result = append(result, chunk);
       // A single complete event is delivered as it is.
@@ -81,21 +81,21 @@ export async function joinChunks(tasks: TaskStore, key: number, run: ChunkRun): 
   return { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "artifactUpdate", value } };
 }
 
-function chunkOf(record: LogRecord, artifactId: string): TaskArtifactUpdateEvent | undefined {
+function findChunk(record: LogRecord, artifactId: string): TaskArtifactUpdateEvent | undefined {
   if (record.kind !== "event" || record.event.payload.case !== "artifactUpdate") return undefined;
   const { value } = record.event.payload;
   return value.artifact?.artifactId === artifactId ? value : undefined;
 }
 
 // Copies what `append` modifies; the rest is shared with the log.
-function copyOf(chunk: TaskArtifactUpdateEvent): TaskArtifactUpdateEvent {
+function copyChunk(chunk: TaskArtifactUpdateEvent): TaskArtifactUpdateEvent {
   const { artifact } = chunk;
   const copy = { ...chunk, append: false };
   return artifact === undefined ? copy : { ...copy, artifact: { ...artifact, parts: [...artifact.parts] } };
 }
 
 function append(event: TaskArtifactUpdateEvent | undefined, chunk: TaskArtifactUpdateEvent): TaskArtifactUpdateEvent {
-  if (event === undefined) return copyOf(chunk);
+  if (event === undefined) return copyChunk(chunk);
   const { artifact, lastChunk, metadata } = chunk;
   if (event.artifact !== undefined && artifact !== undefined) appendChunk(event.artifact, artifact);
   if (metadata !== undefined) event.metadata = { ...event.metadata, ...metadata };

@@ -1,6 +1,6 @@
 import type { LogRecord } from "../core/ports.js";
 import type { StreamResponse, TaskArtifactUpdateEvent } from "../protocol/model.js";
-import { isStop } from "../protocol/states.js";
+import { endsBlockingSend } from "../protocol/states.js";
 
 // Decides what is delivered to a webhook and when, record by record, from log positions alone. So a plan can be computed
 // again from the log at any time, and keeps nothing of the task.
@@ -12,7 +12,7 @@ export interface ChunkRun {
   readonly last: number;
 }
 
-/** What to send: an event as it is, or one that joins a run of chunks. */
+/** A due delivery: an event as it is, or one that joins a run of chunks. */
 export type Due =
   | { readonly kind: "event"; readonly event: StreamResponse }
   | { readonly kind: "chunks"; readonly run: ChunkRun };
@@ -82,7 +82,7 @@ export function planArtifacts(): Plan {
     const { payload } = record.event;
     if (payload.case === "artifactUpdate") return seeArtifact(record.seq, payload.value);
     const state = payload.case === "statusUpdate" ? payload.value.status?.state : undefined;
-    const runs = settle(state !== undefined && isStop(state));
+    const runs = settle(state !== undefined && endsBlockingSend(state));
     return [...runs.map(chunksDue), { kind: "event", event: record.event }];
   };
 }

@@ -5,12 +5,12 @@ import type { Logger } from "../protocol/logger.js";
 import type { WebhookTelemetry } from "../protocol/telemetry/follow.js";
 import type { PushAdapter, Version } from "../version/codec.js";
 import { type Adoption, startAdoption } from "./adoption.js";
-import { createWebhookCaller } from "./call.js";
-import { CallScheduler } from "./call-scheduler.js";
+import { AttemptScheduler } from "./attempt-scheduler.js";
 import { checkConfig } from "./check.js";
 import { defaultPushLimits, type PushLimits } from "./limits.js";
 import { createPolicy, type PushAllow } from "./policy.js";
 import { createWebhookDeliveries, type WebhookDeliveries } from "./webhook-delivery.js";
+import { createWebhookPoster } from "./webhook-request.js";
 import type { DeliveryDeps } from "./webhook-sender.js";
 
 export interface PushDeliveryOptions {
@@ -72,7 +72,7 @@ export function createPush(options: PushDeliveryOptions): Push {
   const unsubscribe = signals.subscribe(({ kind, taskId }) => {
     if (kind === "moved") deliveries.wake(taskId);
   });
-  const adoption = adoptionOf(options, deliveries);
+  const adoption = createAdoption(options, deliveries);
   let closing: Promise<void> | undefined;
   const shutDown = async (): Promise<void> => {
     unsubscribe();
@@ -104,7 +104,7 @@ export function createPush(options: PushDeliveryOptions): Push {
   };
 }
 
-function adoptionOf(options: PushDeliveryOptions, deliveries: WebhookDeliveries): Adoption | undefined {
+function createAdoption(options: PushDeliveryOptions, deliveries: WebhookDeliveries): Adoption | undefined {
   const { store, clock, logger, agentId = "", instance, adoptMs: everyMs = defaultAdoptMs } = options;
   if (instance === undefined) return undefined;
   const take = (registration: PushRegistration): boolean => deliveries.add(registration);
@@ -122,14 +122,14 @@ function deliveryDeps(options: PushDeliveryOptions, limits: PushLimits, fetch: N
     limits,
     telemetry,
     everyEvent: events === "all",
-    scheduler: new CallScheduler({ clock, logger, limits, random }),
-    call: createWebhookCaller({ fetch, clock, timeoutMs: limits.pushTimeoutMs }),
-    adapterOf: (registration) => adapterOf(versions, registration),
+    scheduler: new AttemptScheduler({ clock, logger, limits, random }),
+    post: createWebhookPoster({ fetch, clock, timeoutMs: limits.pushTimeoutMs }),
+    findAdapter: (registration) => findAdapter(versions, registration),
   };
 }
 
 // A webhook gets the payloads of its version or, if that is no longer served, those of the newest.
-function adapterOf(versions: readonly Version[], { version }: PushRegistration): PushAdapter {
+function findAdapter(versions: readonly Version[], { version }: PushRegistration): PushAdapter {
   const adapterVersion = versions.find(({ name }) => name === version) ?? versions[0];
   if (adapterVersion === undefined) throw new TypeError("no version is served");
   return adapterVersion.push;

@@ -5,7 +5,7 @@ import { unlessAborted } from "../protocol/async/pause.js";
 import type { StreamResponse } from "../protocol/model.js";
 import { isTerminal } from "../protocol/states.js";
 import { type AskStore, createAskStore } from "./ask-store.js";
-import { type DueEvent, DueEvents, pageRecords, positionOf, taskEvent } from "./due-events.js";
+import { type DueEvent, DueEvents, pageRecords, taskEvent, toPosition } from "./due-events.js";
 import { LazyCursor } from "./lazy-cursor.js";
 import { type Plan, planArtifacts, planEvents } from "./plan.js";
 import { type DeliveryDeps, WebhookSender } from "./webhook-sender.js";
@@ -136,7 +136,7 @@ class WebhookDelivery {
   /** Aborts everything. */
   readonly #stop = new AbortController();
   /** Aborts waiting; calls continue. */
-  readonly #hurry = new AbortController();
+  readonly #flushNow = new AbortController();
   /** The due events up to the position. */
   #due: readonly DueEvent[] = [];
   /** Grows from one after a wait, since the rest of a page is dropped at the next wait. */
@@ -155,14 +155,14 @@ class WebhookDelivery {
     this.#ask = createAskStore({
       clock: deps.clock,
       stop: this.#stop.signal,
-      hurry: this.#hurry.signal,
+      flushNow: this.#flushNow.signal,
       onError: (error) => deps.logger.warn(this.#logFields({ err: error }), "push deliveries wait for the store"),
     });
     this.#events = new DueEvents(deps.tasks, registration, this.#ask);
     this.#sender = new WebhookSender(deps, registration, {
       ask: this.#ask,
       stop: this.#stop.signal,
-      hurry: this.#hurry.signal,
+      flushNow: this.#flushNow.signal,
       onGone: () => {
         this.finished = true;
       },
@@ -188,7 +188,7 @@ class WebhookDelivery {
 
   /** Sends what the log has, waits for nothing more, and ends. */
   drain(): void {
-    this.#hurry.abort(new DeliveryStopped());
+    this.#flushNow.abort(new DeliveryStopped());
     this.wake();
   }
 
@@ -217,7 +217,7 @@ class WebhookDelivery {
     // An idle task costs no memory.
     if (!this.#dirty) this.#events.forget();
     while (!this.#dirty) {
-      this.#hurry.signal.throwIfAborted();
+      this.#flushNow.signal.throwIfAborted();
       await new Promise<void>((resolve) => {
         this.#wakeUp = resolve;
       });
@@ -278,7 +278,7 @@ class WebhookDelivery {
 
   // While it waits, it keeps only positions in the log.
   #leaveMemory(seq: number): void {
-    this.#due = this.#due.map((due) => positionOf(due, seq));
+    this.#due = this.#due.map((due) => toPosition(due, seq));
     this.#events.forget();
     this.#pageRecords = 1;
   }

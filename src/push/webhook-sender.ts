@@ -1,5 +1,5 @@
 import type { Clock, PushRegistration, PushStore, TaskStore } from "../core/ports.js";
-import { grownPause } from "../protocol/async/retry.js";
+import { backoffMs } from "../protocol/async/retry.js";
 import { ownerKey } from "../protocol/fair-share.js";
 import type { Logger } from "../protocol/logger.js";
 import type { StreamResponse } from "../protocol/model.js";
@@ -8,21 +8,21 @@ import type { WebhookTelemetry } from "../protocol/telemetry/follow.js";
 import type { TraceContext } from "../protocol/telemetry/trace.js";
 import type { PushAdapter } from "../version/codec.js";
 import type { AskStore } from "./ask-store.js";
-import type { CallOutcome, CallWebhook, WebhookPayload } from "./call.js";
-import type { CallRoute, CallScheduler } from "./call-scheduler.js";
+import type { AttemptScheduler, WebhookRoute } from "./attempt-scheduler.js";
 import type { PushLimits } from "./limits.js";
+import type { AttemptOutcome, PostWebhook, WebhookPayload } from "./webhook-request.js";
 
-/** What all deliveries of a process share. The process that holds a configuration delivers it. */
+/** Dependencies that all deliveries of a process share. The process that holds a configuration delivers it. */
 export interface DeliveryDeps {
   readonly store: PushStore;
   readonly tasks: TaskStore;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly limits: PushLimits;
-  readonly scheduler: CallScheduler;
-  readonly call: CallWebhook;
-  /** What a webhook's version delivers: events or tasks. */
-  readonly adapterOf: (registration: PushRegistration) => PushAdapter;
+  readonly scheduler: AttemptScheduler;
+  readonly post: PostWebhook;
+  /** Finds the adapter of a webhook's version, which delivers events or tasks. */
+  readonly findAdapter: (registration: PushRegistration) => PushAdapter;
   /** Follows calls. Absent without telemetry. */
   readonly telemetry?: WebhookTelemetry | undefined;
   readonly everyEvent: boolean;
@@ -35,7 +35,7 @@ interface DeliveryControls {
   /** Aborts everything. */
   readonly stop: AbortSignal;
   /** Aborts waiting; calls continue. */
-  readonly hurry: AbortSignal;
+  readonly flushNow: AbortSignal;
   /** Called the moment the configuration is found to be deleted or held by another process. */
   readonly onGone: () => void;
 }
@@ -100,18 +100,18 @@ export class WebhookSender {
         this.#deps.telemetry?.countDropped();
         return "done";
       }
-      pauseMs = grownPause(attempts, { firstMs: limits.pushRetryMs, factor: pauseFactor });
+      pauseMs = backoffMs(attempts, { firstMs: limits.pushRetryMs, factor: pauseFactor });
       attempts += 1;
     }
   }
 
-  /** What the webhook receives: events, or its task's current state. */
+  /** Whether the webhook receives events or its task's current state. */
   get delivers(): PushAdapter["delivers"] {
     return this.#adapter.delivers;
   }
 
   get #adapter(): PushAdapter {
-    return this.#deps.adapterOf(this.#registration);
+    return this.#deps.findAdapter(this.#registration);
   }
 
   #write(response: StreamResponse): WebhookPayload | undefined {
@@ -124,10 +124,10 @@ export class WebhookSender {
   }
 
   // `moved`: the turn, or the call that failed, was for another destination than the configuration now has.
-  async #attemptInTurn(event: EventSource, pauseMs: number): Promise<CallOutcome | DeliveryResult | "moved"> {
-    const { stop, hurry } = this.#controls;
+  async #attemptInTurn(event: EventSource, pauseMs: number): Promise<AttemptOutcome | DeliveryResult | "moved"> {
+    const { stop, flushNow } = this.#controls;
     const route = this.#route;
-    const ticket = { ...route, pauseMs, hurry, signals: [stop, this.#destinationChange.signal] };
+    const ticket = { ...route, pauseMs, flushNow, signals: [stop, this.#destinationChange.signal] };
     try {
       const result = await this.#deps.scheduler.run(ticket, () => this.#attempt(event, route.origin));
       const isFailed = typeof result !== "string" && result.kind === "failed";
@@ -138,7 +138,7 @@ export class WebhookSender {
     }
   }
 
-  async #attempt(event: EventSource, origin: string): Promise<CallOutcome | DeliveryResult | "moved"> {
+  async #attempt(event: EventSource, origin: string): Promise<AttemptOutcome | DeliveryResult | "moved"> {
     const response = await event();
     if (response === undefined) return "lost";
     const payload = this.#write(response);
@@ -147,11 +147,11 @@ export class WebhookSender {
     if (registration === undefined) return "gone";
     this.#registration = registration;
     if (this.#route.origin !== origin) return "moved";
-    return this.#call(registration, payload);
+    return this.#post(registration, payload);
   }
 
-  #call({ key, taskId, config }: PushRegistration, payload: WebhookPayload): Promise<CallOutcome> {
-    const { call, tasks, telemetry } = this.#deps;
+  #post({ key, taskId, config }: PushRegistration, payload: WebhookPayload): Promise<AttemptOutcome> {
+    const { post: call, tasks, telemetry } = this.#deps;
     const { stop } = this.#controls;
     if (telemetry === undefined) return call(config, payload, stop);
     const about = { taskId, url: config.url, cause: () => findTurnCause(tasks, key) };
@@ -172,7 +172,7 @@ export class WebhookSender {
     return undefined;
   }
 
-  get #route(): CallRoute {
+  get #route(): WebhookRoute {
     const { scope, config } = this.#registration;
     return { owner: ownerKey(scope), origin: new URL(config.url).origin };
   }
@@ -194,7 +194,7 @@ function writeWebhookPayload(
   return { body: adapter.write({ response: event }), mediaType, tokenHeaders };
 }
 
-/** What caused the last turn of a task, in its trace: the wake that started it, or the send of its message. */
+/** Finds the cause of a task's last turn in its trace: the wake that started it, or the send of its message. */
 async function findTurnCause(
   tasks: Pick<TaskStore, "heads" | "recordsAt">,
   key: number,

@@ -13,7 +13,7 @@ import { operations } from "../protocol/operations.js";
 import type { BudgetLimits, CallerLimits, CallLimits, RateOptions, TurnLimits } from "./options.js";
 import { windows } from "./rate.js";
 
-// What `rate` may be.
+// The rules for `rate`.
 
 const windowNames = Object.keys(windows);
 
@@ -69,7 +69,7 @@ const anyOperation = Object.fromEntries(
   operations.map(({ name }) => [name, { rule: object(byCaller(ofCalls, ofCalls)) }]),
 );
 
-/** What `rate` may be. */
+/** The rules for the members of `rate`. */
 export const rateMembers: MembersOf<RateOptions> = {
   ...ofTurns,
   operations: { rule: object(anyOperation) },

@@ -14,7 +14,7 @@ export interface Claim {
   readonly isUsed: boolean;
 }
 
-/** What a caller has left of a limit. */
+/** The balance of a caller's limit. */
 export interface LimitBalance {
   readonly limit: WindowLimit;
   readonly left: number;

@@ -23,7 +23,7 @@ export interface AttemptHead {
 export interface FailedAttemptsOptions<H extends AttemptHead> {
   readonly rate: Rate;
   /** The address that a call counts for. `undefined`: its attempts are not limited. */
-  readonly addressOf: (head: H) => string | undefined;
+  readonly readAddress: (head: H) => string | undefined;
   /** Whether an error says that the credentials are wrong. */
   readonly isFailure: (error: unknown) => boolean;
   readonly clock: Pick<Clock, "now">;
@@ -71,7 +71,7 @@ export class FailedAttempts<H extends AttemptHead> {
    */
   readonly #results = new WeakMap<object, number>();
   readonly #secret = randomBytes(32).toString("base64url");
-  /** What checks read, in any call so far. */
+  /** Headers that checks have read in any call so far. */
   readonly #names = new Set<string>();
   #readsQuery = false;
   #readsCertificate = false;
@@ -84,7 +84,7 @@ export class FailedAttempts<H extends AttemptHead> {
 
   /** Runs a check of credentials within the limit. Synchronous if the check is, unless it has to wait. */
   run<T extends object>(head: H, check: (head: H) => T | Promise<T>): T | Promise<T> {
-    const key = this.#options.addressOf(head);
+    const key = this.#options.readAddress(head);
     if (key === undefined) return check(head);
     const address = this.#addresses.get(key);
     if (address === undefined || this.#hasRoom(address)) return this.#check(head, check, key);

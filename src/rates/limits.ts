@@ -46,12 +46,14 @@ type AnyLimits = CallerLimits<CallLimits & BudgetLimits>;
 
 /** `ofServer`: whether they are the limits of a server of several agents. */
 export function limitTable({ operations = {}, skills = {}, ...general }: RateOptions, ofServer = false): LimitTable {
-  const groupOf = (path: string, scopeText: string, limits: AnyLimits) =>
+  const createGroup = (path: string, scopeText: string, limits: AnyLimits) =>
     groupIn({ path, scopeText, ofServer }, limits);
   return {
-    general: groupOf("", "", general),
-    operations: mapOf(operations, (name, limits) => groupOf(`operations.${name}.`, ` for ${name}`, limits)),
-    skills: mapOf(skills, (id, limits) => groupOf(`skills.${id}.`, ` for the skill ${id}`, limits)),
+    general: createGroup("", "", general),
+    operations: createGroupMap(operations, (name, limits) =>
+      createGroup(`operations.${name}.`, ` for ${name}`, limits),
+    ),
+    skills: createGroupMap(skills, (id, limits) => createGroup(`skills.${id}.`, ` for the skill ${id}`, limits)),
   };
 }
 
@@ -70,7 +72,7 @@ export function joinTables(one: LimitTable, other: LimitTable): LimitTable {
   };
 }
 
-function mapOf<T extends object>(
+function createGroupMap<T extends object>(
   options: Readonly<Record<string, T | undefined>>,
   make: (name: string, of: T) => LimitGroup,
 ) {
@@ -91,7 +93,7 @@ function groupIn(
   const nameParts = (path: string) => ({ path, name: ofServer ? `server.${path}` : path, scopeText, ofServer });
   for (const callerKind of callers) {
     for (const resource of ["requests", "tasks", "bytes", "tokens"] as const) {
-      for (const [rate, suffix] of ratesOf(limits[callerKind]?.[resource])) {
+      for (const [rate, suffix] of listRates(limits[callerKind]?.[resource])) {
         windows.push({ ...nameParts(`${above}${callerKind}.${resource}${suffix}`), callerKind, resource, ...rate });
       }
     }
@@ -104,7 +106,7 @@ function groupIn(
   return { windows, concurrency };
 }
 
-function ratesOf(rates: Rates | undefined): readonly (readonly [ReadRate, string])[] {
+function listRates(rates: Rates | undefined): readonly (readonly [ReadRate, string])[] {
   if (rates === undefined) return [];
   return isList(rates) ? rates.map((rate, index) => [readRate(rate), `[${index}]`] as const) : [[readRate(rates), ""]];
 }

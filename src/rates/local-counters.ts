@@ -4,7 +4,7 @@ import { noop } from "../protocol/async/noop.js";
 import { loadPackage } from "../protocol/load-package.js";
 import type { Claim, ClaimOutcome, Counters, LimitBalance } from "./counters.js";
 import type { WindowLimit } from "./limits.js";
-import { groupOf, periodOf, shiftOf } from "./rate.js";
+import { computeGroup, computeShift, findPeriod } from "./rate.js";
 
 type Limiters = typeof import("rate-limiter-flexible");
 
@@ -61,8 +61,8 @@ export class LocalCounters implements Counters {
     const now = this.#clock.now();
     return Promise.all(
       claims.map(({ limit, key, amount }) => {
-        const { number, endsInMs } = periodOf(now, limit.windowMs, shiftOf(key, limit.windowMs));
-        const { limiter, callers } = this.#counterOf(limit);
+        const { number, endsInMs } = findPeriod(now, limit.windowMs, computeShift(key, limit.windowMs));
+        const { limiter, callers } = this.#findCounter(limit);
         return limiter.penalty(`${number} ${nameIn(callers, number, key)}`, sign * amount).then((counts) => {
           const used = counts.consumedPoints;
           return { limit, used, left: Math.max(0, limit.limit - used), endsInMs };
@@ -71,7 +71,7 @@ export class LocalCounters implements Counters {
     );
   }
 
-  #counterOf(limit: WindowLimit): CallerCounter {
+  #findCounter(limit: WindowLimit): CallerCounter {
     let counter = this.#callerCounters.get(limit);
     if (counter === undefined) {
       // A key belongs to one window, so that the clock of this process decides when it ends.
@@ -94,5 +94,5 @@ function nameIn(callers: CallerCounter["callers"], number: number, key: string):
     callers.set(number, names);
   }
   if (names.size < callersMax) names.add(key);
-  return names.has(key) ? `caller ${key}` : `others ${groupOf(key)}`;
+  return names.has(key) ? `caller ${key}` : `others ${computeGroup(key)}`;
 }

@@ -28,25 +28,25 @@ interface Period {
   readonly endsInMs: number;
 }
 
-export function periodOf(now: number, windowMs: number, shiftMs: number): Period {
+export function findPeriod(now: number, windowMs: number, shiftMs: number): Period {
   const number = Math.floor((now + shiftMs) / windowMs);
   return { number, endsInMs: (number + 1) * windowMs - shiftMs - now };
 }
 
 /** How much earlier than the multiples of its length a key's windows begin, the same in every process. */
-export function shiftOf(key: string, windowMs: number): number {
-  return hashOf(key) % windowMs;
+export function computeShift(key: string, windowMs: number): number {
+  return hashKey(key) % windowMs;
 }
 
 /** Number of groups in which callers are counted when there are too many to count each by itself. */
 const groups = 10_000;
 
-export function groupOf(key: string): number {
-  return hashOf(key) % groups;
+export function computeGroup(key: string): number {
+  return hashKey(key) % groups;
 }
 
 // FNV-1a.
-function hashOf(key: string): number {
+function hashKey(key: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < key.length; at++) hash = Math.imul(hash ^ key.charCodeAt(at), 0x01000193);
   return hash >>> 0;

@@ -95,7 +95,7 @@ export class RatedCalls {
   /** Counts the tokens of a turn, even if fewer are left. */
   async charge({ scope, message }: ChargingTurn, tokens: number): Promise<{ readonly left: number }> {
     const { tokens: budgets } = this.planFor(undefined, message);
-    const claims = this.claimsOf(budgets, { owner: ownerKey(scope), tenant: scope.tenant }, tokens);
+    const claims = this.createClaims(budgets, { owner: ownerKey(scope), tenant: scope.tenant }, tokens);
     const balances = claims.length === 0 ? [] : await this.options.counters.charge(claims);
     return { left: Math.min(Number.POSITIVE_INFINITY, ...balances.map(({ left }) => left)) };
   }
@@ -113,10 +113,10 @@ export class RatedCalls {
   }
 
   /** Claims of a call on each limit. `used`: the bytes or tokens that it has used already. */
-  claimsOf(limits: readonly WindowLimit[], subject: Subject, used: number): readonly Claim[] {
+  createClaims(limits: readonly WindowLimit[], subject: Subject, used: number): readonly Claim[] {
     const claims: Claim[] = [];
     for (const limit of limits) {
-      const key = this.#keyOf(limit, subject);
+      const key = this.#findKey(limit, subject);
       const isUsed = limit.resource === "bytes" || limit.resource === "tokens";
       if (key !== undefined) claims.push({ limit, key, amount: isUsed ? used : 1, isUsed });
     }
@@ -125,7 +125,7 @@ export class RatedCalls {
 
   slotsFor(limits: readonly ConcurrencyLimit[], subject: Subject): readonly Slot[] {
     return limits.flatMap((limit) => {
-      const key = this.#keyOf(limit, subject);
+      const key = this.#findKey(limit, subject);
       if (key === undefined) return [];
       // Slots of all agents of a process are counted together.
       const own = limit.ofServer ? key : `agent ${this.options.agent}\n${key}`;
@@ -133,7 +133,7 @@ export class RatedCalls {
     });
   }
 
-  #keyOf({ name, callerKind, ofServer }: WindowLimit | ConcurrencyLimit, subject: Subject): string | undefined {
+  #findKey({ name, callerKind, ofServer }: WindowLimit | ConcurrencyLimit, subject: Subject): string | undefined {
     if (callerKind === "all") return name;
     const caller = subject[callerKind];
     if (caller === undefined) return undefined;
@@ -185,13 +185,13 @@ export class RatedCall {
     const { arrivalLimits } = this.#calls;
     this.#fieldsBefore = before?.fields ?? {};
     const limits = before === undefined ? arrivalLimits : arrivalLimits.filter(({ ofServer }) => !ofServer);
-    return this.#take(this.#calls.claimsOf(limits, { address: this.#address }, 0));
+    return this.#take(this.#calls.createClaims(limits, { address: this.#address }, 0));
   }
 
   /** Refuses a known caller whose bytes are used up, before more are read. */
   checkCaller(principal: Principal): Promise<unknown> | undefined {
     const subject = { owner: ownerKey(principal), tenant: principal.tenant ?? "" };
-    return this.#take(this.#calls.claimsOf(this.#calls.callerLimits, subject, 0));
+    return this.#take(this.#calls.createClaims(this.#calls.callerLimits, subject, 0));
   }
 
   /** Counts a decoded call. A stream holds its slots until `leave`. */
@@ -200,10 +200,10 @@ export class RatedCall {
     const { table, checkSkill } = this.#calls.options;
     if (message !== undefined && table.skills.size > 0) checkSkill?.(message);
     const plan = this.#calls.planFor(operation, message);
-    const subject = this.#subjectOf(principal, request);
+    const subject = this.#createSubject(principal, request);
     if (operation.streams) this.#enterStream(this.#calls.slotsFor(plan.streams, subject));
-    await this.#take(this.#calls.claimsOf(plan.admission, subject, bytes));
-    const ofTask = message === undefined ? [] : this.#calls.claimsOf(plan.task, subject, 0);
+    await this.#take(this.#calls.createClaims(plan.admission, subject, bytes));
+    const ofTask = message === undefined ? [] : this.#calls.createClaims(plan.task, subject, 0);
     return {
       turns: this.#calls.slotsFor(plan.turns, subject),
       newTask: ofTask.length === 0 ? undefined : async () => (await this.#take(ofTask)) ?? noop,
@@ -237,7 +237,7 @@ export class RatedCall {
   }
 
   // A tenant that does not exist must not get a count of its own.
-  #subjectOf({ owner, tenant: own = "" }: Principal, request: AnyMessage): Subject {
+  #createSubject({ owner, tenant: own = "" }: Principal, request: AnyMessage): Subject {
     const requested = "tenant" in request && typeof request.tenant === "string" ? request.tenant : "";
     const tenant = own === "" && this.#calls.options.tenants.has(requested) ? requested : own;
     return { owner: ownerKey({ tenant, owner }), tenant, address: this.#address };

@@ -4,7 +4,7 @@ import { type Clock, monotonic } from "../protocol/async/clock.js";
 import { noop } from "../protocol/async/noop.js";
 import type { Logger } from "../protocol/logger.js";
 import type { Claim, ClaimOutcome, Counters, LimitBalance } from "./counters.js";
-import { shiftOf } from "./rate.js";
+import { computeShift } from "./rate.js";
 
 // Counts for processes that share a store. Each process draws blocks from the store's windows and takes from its blocks
 // without asking. One statement at a time draws for all callers. A call waits for the store for half a second; then the
@@ -17,7 +17,7 @@ import { shiftOf } from "./rate.js";
 interface Block {
   /** Below 0: used, and not counted by the store yet. */
   left: number;
-  /** What the store had left at its last answer; `undefined` before that. */
+  /** The store's balance at its last answer; `undefined` before that. */
   storeLeft: number | undefined;
   /** By the monotonic clock. */
   endsAt: number;
@@ -55,7 +55,7 @@ export interface SharedCountersOptions {
 export class SharedCounters implements Counters {
   readonly #options: SharedCountersOptions;
   readonly #blocks = new Map<string, Block>();
-  /** What the next statement draws. */
+  /** Claims that the next statement draws. */
   #openClaims = new Map<string, OpenClaim>();
   #next: Promise<void> | undefined;
   #lastQuery: Promise<void> = Promise.resolve();
@@ -70,12 +70,12 @@ export class SharedCounters implements Counters {
   }
 
   async take(claims: readonly Claim[]): Promise<ClaimOutcome> {
-    for (let tries = 0; tries < triesMax && !this.#isAway(claims); tries++) {
-      const shortClaims = claims.filter((claim) => this.#blockOf(claim).left < needOf(claim));
+    for (let tries = 0; tries < triesMax && !this.#isStoreUnavailable(claims); tries++) {
+      const shortClaims = claims.filter((claim) => this.#findBlock(claim).left < readNeed(claim));
       if (shortClaims.length === 0) return this.#takeFromBlocks(claims);
-      const emptyClaim = shortClaims.find((claim) => this.#blockOf(claim).storeLeft === 0);
+      const emptyClaim = shortClaims.find((claim) => this.#findBlock(claim).storeLeft === 0);
       if (emptyClaim !== undefined) {
-        return { refusal: this.#balanceOf(emptyClaim), balances: this.#balancesOf(claims), undo: noop };
+        return { refusal: this.#readBalance(emptyClaim), balances: this.#readBalances(claims), undo: noop };
       }
       await this.#draw(shortClaims);
     }
@@ -83,7 +83,7 @@ export class SharedCounters implements Counters {
   }
 
   #takeFromBlocks(claims: readonly Claim[]): ClaimOutcome {
-    const blocks = claims.map((claim) => this.#blockOf(claim));
+    const blocks = claims.map((claim) => this.#findBlock(claim));
     const change = (sign: 1 | -1): void => {
       for (const [index, { amount }] of claims.entries()) {
         const block = blocks[index];
@@ -93,20 +93,20 @@ export class SharedCounters implements Counters {
     };
     change(1);
     void this.#settle(claims);
-    return { refusal: undefined, balances: this.#balancesOf(claims), undo: () => change(-1) };
+    return { refusal: undefined, balances: this.#readBalances(claims), undo: () => change(-1) };
   }
 
   async charge(claims: readonly Claim[]): Promise<readonly LimitBalance[]> {
-    if (this.#isAway(claims)) return this.#options.local.charge(claims);
+    if (this.#isStoreUnavailable(claims)) return this.#options.local.charge(claims);
     this.#countAlong(claims, 1);
-    for (const claim of claims) this.#blockOf(claim).left -= claim.amount;
+    for (const claim of claims) this.#findBlock(claim).left -= claim.amount;
     await this.#settle(claims);
-    return this.#balancesOf(claims);
+    return this.#readBalances(claims);
   }
 
   /** Makes the store count what was used beyond the blocks. */
   async #settle(claims: readonly Claim[]): Promise<void> {
-    const debts = claims.filter((claim) => this.#blockOf(claim).left < 0);
+    const debts = claims.filter((claim) => this.#findBlock(claim).left < 0);
     if (debts.length > 0) await this.#draw(debts);
   }
 
@@ -115,17 +115,17 @@ export class SharedCounters implements Counters {
     void this.#options.local.charge(claims.map((claim) => ({ ...claim, amount: sign * claim.amount })));
   }
 
-  #balancesOf(claims: readonly Claim[]): readonly LimitBalance[] {
-    return claims.map((claim) => this.#balanceOf(claim));
+  #readBalances(claims: readonly Claim[]): readonly LimitBalance[] {
+    return claims.map((claim) => this.#readBalance(claim));
   }
 
-  #balanceOf(claim: Claim): LimitBalance {
-    const { left, storeLeft = 0, endsAt } = this.#blockOf(claim);
+  #readBalance(claim: Claim): LimitBalance {
+    const { left, storeLeft = 0, endsAt } = this.#findBlock(claim);
     const endsInMs = Math.max(1, Math.ceil(endsAt - this.#now()));
     return { limit: claim.limit, left: Math.max(0, left) + storeLeft, endsInMs };
   }
 
-  #blockOf({ key, limit }: Claim): Block {
+  #findBlock({ key, limit }: Claim): Block {
     const existing = this.#blocks.get(key);
     if (existing !== undefined && existing.endsAt > this.#now()) return existing;
     const block = { left: 0, storeLeft: undefined, endsAt: this.#now() + limit.windowMs };
@@ -138,7 +138,7 @@ export class SharedCounters implements Counters {
   }
 
   /** Whether the store does not answer. It is asked again in the background: calls do not wait for it. */
-  #isAway(claims: readonly Claim[]): boolean {
+  #isStoreUnavailable(claims: readonly Claim[]): boolean {
     if (this.#retryAt === undefined) return false;
     if (this.#now() >= this.#retryAt) {
       this.#retryAt = this.#now() + retryMs;
@@ -151,7 +151,7 @@ export class SharedCounters implements Counters {
   #draw(claims: readonly Claim[]): Promise<void> {
     for (const claim of claims) {
       const openClaim = this.#openClaims.get(claim.key) ?? { claim, need: 0 };
-      openClaim.need += needOf(claim);
+      openClaim.need += readNeed(claim);
       this.#openClaims.set(claim.key, openClaim);
     }
     if (this.#next === undefined) {
@@ -176,7 +176,7 @@ export class SharedCounters implements Counters {
 
   async #askFor(openClaims: readonly OpenClaim[]): Promise<void> {
     const { store, clock, logger } = this.#options;
-    const draws = openClaims.map((each) => this.#drawOf(each));
+    const draws = openClaims.map((each) => this.#createDraw(each));
     const askedAt = this.#now();
     const answer = store.draw(draws.map(({ draw }) => draw)).then((grants) => {
       const grantsByKey = new Map(grants.map((grant) => [grant.key, grant]));
@@ -200,21 +200,28 @@ export class SharedCounters implements Counters {
     }
   }
 
-  #drawOf({ claim, need }: OpenClaim): BlockDraw {
+  #createDraw({ claim, need }: OpenClaim): BlockDraw {
     const { windowMs, limit } = claim.limit;
-    const block = this.#blockOf(claim);
+    const block = this.#findBlock(claim);
     const used = Math.max(0, -block.left);
     // Windows of another length have other numbers.
     const name = JSON.stringify([this.#options.scope, claim.key, windowMs]);
     const key = createHash("sha256").update(name).digest("base64url");
     // A need above the whole limit is refused like one above the rest.
-    const draw = { key, windowMs, shiftMs: shiftOf(claim.key, windowMs), limit, need: Math.min(need, limit), used };
+    const draw = {
+      key,
+      windowMs,
+      shiftMs: computeShift(claim.key, windowMs),
+      limit,
+      need: Math.min(need, limit),
+      used,
+    };
     return { claim, block, draw };
   }
 
   #applyGrant({ claim, block: drawnBlock, draw }: BlockDraw, grant: RateGrant | undefined, askedAt: number): void {
     if (grant === undefined) return;
-    const block = this.#blockOf(claim);
+    const block = this.#findBlock(claim);
     // Counted from before the request, so that no block is used in the window after its own.
     const endsAt = askedAt + grant.endsInMs;
     const isNew = block.storeLeft !== undefined && endsAt - block.endsAt > draw.windowMs / 2;
@@ -245,6 +252,6 @@ interface BlockDraw {
 }
 
 /** How much must be left. */
-function needOf({ amount, isUsed }: Claim): number {
+function readNeed({ amount, isUsed }: Claim): number {
   return isUsed ? 1 : amount;
 }

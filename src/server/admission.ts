@@ -6,7 +6,7 @@ import { ownerKey } from "../protocol/fair-share.js";
 import type { Logger } from "../protocol/logger.js";
 import { type ByteLedger, createByteLedger, type LedgerEntry, type MemoryLoad } from "./byte-ledger.js";
 import type { AdmissionLimits } from "./limits.js";
-import { UnsentRoom } from "./unsent-room.js";
+import { UnsentBudget } from "./unsent-budget.js";
 import { createWorkQueue, type WorkQueue } from "./work-queue.js";
 
 // Admission: which calls the server takes in, after authentication and before their bodies are read.
@@ -19,10 +19,10 @@ import { createWorkQueue, type WorkQueue } from "./work-queue.js";
 // Active calls are counted here for a shutdown, since `tryShutdown` of grpc-js does not wait for calls on injected
 // connections.
 
-/** What all calls of a process share: bytes in memory, open streams, the processor for large work. */
+/** The admission of a process, shared by all calls: bytes in memory, open streams, the queue for large work. */
 export interface ProcessAdmission {
   readonly requests: ByteLedger;
-  readonly unsent: UnsentRoom;
+  readonly unsent: UnsentBudget;
   readonly work: WorkQueue;
   readonly streams: StreamPlaces;
   /** The calls that are active. */
@@ -39,7 +39,7 @@ export function createProcessAdmission(limits: AdmissionLimits, clock: Clock, lo
   let isClosed = false;
   return {
     requests,
-    unsent: new UnsentRoom(requests),
+    unsent: new UnsentBudget(requests),
     work: createWorkQueue({ clock, isShared: (waiting) => activeCalls.count > waiting }),
     streams: createStreamPlaces(limits.streamsPerProcess),
     activeCalls,
@@ -82,7 +82,7 @@ export interface AdmissionOptions {
   readonly realm?: string | undefined;
   readonly identify: Service["authenticate"];
   /** Returns the network of a call, which distinguishes callers that are all one owner. Absent with authentication. */
-  readonly networkOf?: ((call: EnteringCall) => string | undefined) | undefined;
+  readonly readNetwork?: ((call: EnteringCall) => string | undefined) | undefined;
   readonly extensions: readonly { readonly uri: string; readonly required?: boolean | undefined }[];
   readonly limits: Pick<AdmissionLimits, "streamsPerPrincipal" | "streamsPerProcess">;
   readonly logger: Logger;
@@ -100,21 +100,21 @@ export interface Admission extends Pick<Service, "authenticate" | "extensions" |
 }
 
 export function createAdmission(options: AdmissionOptions): Admission {
-  const { process, realm = "", identify, networkOf, extensions, limits, logger, newId } = options;
+  const { process, realm = "", identify, readNetwork, extensions, limits, logger, newId } = options;
   const extensionUris = new Set(extensions.map(({ uri }) => uri));
   const required = extensions.filter((extension) => extension.required === true).map(({ uri }) => uri);
   // Callers that are all one owner have no limits of their own.
-  const perCaller = networkOf === undefined ? limits.streamsPerPrincipal : Number.POSITIVE_INFINITY;
+  const perCaller = readNetwork === undefined ? limits.streamsPerPrincipal : Number.POSITIVE_INFINITY;
   const streams = createStreams(process.streams, { ...limits, streamsPerPrincipal: perCaller });
   const activeCalls = createIdleCounter();
   // The length separates the realm from the owner. Principals of one realm are one owner at all agents.
   const realmKey = `${realm.length} ${realm}`;
-  const place: AgentAdmission = {
+  const admission: AgentAdmission = {
     process,
     streams,
     activeCalls,
-    callerOf:
-      networkOf === undefined ? ({ principal }) => realmKey + ownerKey(principal) : (call) => networkOf(call) ?? "",
+    identifyCaller:
+      readNetwork === undefined ? ({ principal }) => realmKey + ownerKey(principal) : (call) => readNetwork(call) ?? "",
   };
   let closed = false;
 
@@ -135,7 +135,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
     enter(call) {
       if (call.isInside !== true && (closed || process.isClosed)) throw shuttingDown();
       process.unsent.check(call);
-      return new CallAdmission(place, call);
+      return new CallAdmission(admission, call);
     },
     publicError(error, request) {
       if (error instanceof A2AError && !(error instanceof CallError)) return errorForPeer(error);
@@ -160,12 +160,12 @@ interface AgentAdmission {
   readonly streams: Streams;
   readonly activeCalls: IdleCounter;
   /** The key of a caller: its owner, or its network where all are one owner. */
-  callerOf(call: EnteringCall): string;
+  identifyCaller(call: EnteringCall): string;
 }
 
 /** An admitted call, until it leaves. There is one for each open stream, so it has no closures and keeps no request. */
 class CallAdmission implements AdmittedCall {
-  readonly #place: AgentAdmission;
+  readonly #admission: AgentAdmission;
   readonly #streams: boolean;
   readonly #entry: LedgerEntry;
   /** Kept until the caller's key is computed, which most calls never need. */
@@ -173,18 +173,18 @@ class CallAdmission implements AdmittedCall {
   #caller = "";
   #hasLeft = false;
 
-  constructor(place: AgentAdmission, call: EnteringCall) {
-    this.#place = place;
+  constructor(admission: AgentAdmission, call: EnteringCall) {
+    this.#admission = admission;
     this.#streams = call.streams;
     this.#call = call;
-    if (call.streams) place.streams.open(this.caller);
-    this.#entry = place.process.requests.open(this);
-    place.activeCalls.begin();
-    place.process.activeCalls.begin();
+    if (call.streams) admission.streams.open(this.caller);
+    this.#entry = admission.process.requests.open(this);
+    admission.activeCalls.begin();
+    admission.process.activeCalls.begin();
   }
 
   get caller(): string {
-    if (this.#call !== undefined) this.#caller = this.#place.callerOf(this.#call);
+    if (this.#call !== undefined) this.#caller = this.#admission.identifyCaller(this.#call);
     this.#call = undefined;
     return this.#caller;
   }
@@ -202,16 +202,16 @@ class CallAdmission implements AdmittedCall {
   }
 
   work<T>(steps: Iterator<unknown, T>): Promise<T> {
-    return this.#place.process.work.run(this.caller, steps);
+    return this.#admission.process.work.run(this.caller, steps);
   }
 
   leave(): void {
     if (this.#hasLeft) return;
     this.#hasLeft = true;
     this.release();
-    if (this.#streams) this.#place.streams.leave(this.caller);
-    this.#place.activeCalls.end();
-    this.#place.process.activeCalls.end();
+    if (this.#streams) this.#admission.streams.leave(this.caller);
+    this.#admission.activeCalls.end();
+    this.#admission.process.activeCalls.end();
   }
 }
 

@@ -6,15 +6,15 @@ import { within } from "../protocol/async/pause.js";
 import { bindingRow } from "../protocol/bindings.js";
 import type { Logger } from "../protocol/logger.js";
 import { assertCallersKnown, isAuthenticated, isLoopback } from "./authentication.js";
+import type { AgentEnvironment, ComposedAgent } from "./composition.js";
 import { type Directory, type DirectoryEntry, toPath } from "./directory.js";
 import { type GrpcRoute, selectReachable } from "./grpc-route.js";
-import type { ComposedAgent, HostPlace } from "./host.js";
 import { createHostGuard, guardEndpoint, type HostGuard } from "./host-guard.js";
-import type { HostProcess } from "./host-process.js";
 import type { Limits } from "./limits.js";
 import { type GrpcPort, type Listeners, openGrpcPort } from "./listeners.js";
 import { resolveLogger } from "./log/stderr-logger.js";
 import type { HostOptions, ListenOptions } from "./options.js";
+import type { ServerProcess } from "./server-process.js";
 
 // The agents of a server while it runs: composes, adds, replaces and removes them.
 //
@@ -23,7 +23,7 @@ import type { HostOptions, ListenOptions } from "./options.js";
 // that leaves drains first, and an agent with the same `agentId` waits for that. A server of one agent has a registry
 // with one entry, at the root, which only `close` ends.
 
-/** What a server has once, before its agents. */
+/** Parts that a server has once, whatever its agents. */
 export interface ServerParts {
   readonly options: Pick<HostOptions, "allowedHosts"> & Pick<ListenOptions, "reflection">;
   readonly host: string;
@@ -31,7 +31,7 @@ export interface ServerParts {
   readonly tls: TlsOptions | undefined;
   /** Guards a port that only this machine reaches, while callers are not authenticated. */
   readonly guard: HostGuard | undefined;
-  readonly process: HostProcess;
+  readonly process: ServerProcess;
   readonly limits: Limits;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -46,7 +46,7 @@ export interface ServerParts {
 export interface PlannedAgent<A extends ComposedAgent = ComposedAgent> {
   /** `""` for the root, else `/weather`. */
   readonly path: string;
-  /** What errors call it. Default: the host of the server, whose one agent it is. */
+  /** Its name in errors. Default: the host name of the server, whose only agent it is. */
   readonly title?: string;
   readonly agentId: string;
   /** Its options as they were given. */
@@ -61,7 +61,7 @@ export interface PlannedAgent<A extends ComposedAgent = ComposedAgent> {
   /** Agents of one realm have the same callers. */
   readonly realm: string;
   /** Composes it for its place. `replaced`: the agent with the same `agentId` that it is to replace. */
-  compose(place: HostPlace, replaced: A | undefined): Promise<A>;
+  compose(environment: AgentEnvironment, replaced: A | undefined): Promise<A>;
 }
 
 /** How long a port that is closed may still write. */
@@ -143,7 +143,7 @@ export class AgentRegistry<A extends ComposedAgent> {
     this.#assertCertificates(givenOptions);
     await this.#departures.get(agentId);
     let port = portBefore?.requestedPort === grpcPort ? portBefore : undefined;
-    const place: HostPlace = {
+    const environment: AgentEnvironment = {
       process,
       realm,
       reachable: (mounts) => selectReachable(mounts, route, resolveLogger(options.logger)),
@@ -153,7 +153,7 @@ export class AgentRegistry<A extends ComposedAgent> {
         return { origin, mountPath, grpcPort: port?.port ?? grpcPort ?? sharedPort };
       },
     };
-    const agent = await plan.compose(place, before?.agent.agentId === agentId ? before.agent : undefined);
+    const agent = await plan.compose(environment, before?.agent.agentId === agentId ? before.agent : undefined);
     const hasGrpc = agent.bindings.some((name) => bindingRow(name).address === "authority");
     const destination = { service: agent.service, versions: hasGrpc ? agent.versions : [] };
     try {
@@ -219,9 +219,9 @@ export class AgentRegistry<A extends ComposedAgent> {
 
   /** Ends an agent that no call finds any more. */
   #leave({ path, agent }: DirectoryEntry<A>, drainMs: number): Promise<void> {
-    const isGone = this.#directory.get(path) === undefined;
-    const port = isGone ? this.#ports.get(path) : undefined;
-    if (isGone) this.#ports.delete(path);
+    const isRemoved = this.#directory.get(path) === undefined;
+    const port = isRemoved ? this.#ports.get(path) : undefined;
+    if (isRemoved) this.#ports.delete(path);
     void port?.retire(0);
     const leave = async (): Promise<void> => {
       agent.admission.close();

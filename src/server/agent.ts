@@ -1,16 +1,16 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import type { HostedHandler } from "../core/request-handler.js";
+import type { ReplaceableHandler } from "../core/request-handler.js";
 import { renameOptions } from "../protocol/check/former-options.js";
 import { assertOptions } from "../protocol/check/rules.js";
 import { anonymous } from "./authentication.js";
 import { composeAgent } from "./compose-agent.js";
-import type { ComposedAgent, InProcessAgent } from "./host.js";
-import { closeOnFailure, openHostProcess } from "./host-process.js";
+import type { ComposedAgent, InProcessAgent } from "./composition.js";
 import { createHandlers, type Handlers } from "./mounting.js";
 import { mountedRule } from "./option-rules.js";
 import type { AgentOptions } from "./options.js";
+import { closeOnFailure, openServerProcess } from "./server-process.js";
 
-export type { InProcessAgent } from "./host.js";
+export type { InProcessAgent } from "./composition.js";
 
 /** The owner of a task. */
 export interface TaskOwner {
@@ -77,9 +77,11 @@ export async function createAgent(options: AgentOptions): Promise<MountedAgent> 
   const origin = publicUrl === undefined ? "http://localhost" : (URL.parse(publicUrl)?.origin ?? "");
   // The handlers know where they are mounted, and may be mounted at several paths.
   const address = { origin, mountPath: basePath };
-  const process = await openHostProcess(agentOptions);
-  const place = { process, listening: () => address, isMounted: true };
-  const agent = await composeAgent({ ...agentOptions, basePath: undefined }, place).catch(closeOnFailure(process));
+  const process = await openServerProcess(agentOptions);
+  const environment = { process, listening: () => address, isMounted: true };
+  const agent = await composeAgent({ ...agentOptions, basePath: undefined }, environment).catch(
+    closeOnFailure(process),
+  );
   const end = async (drainMs: number): Promise<void> => {
     agent.admission.close();
     await agent.handler.drain(drainMs);
@@ -97,14 +99,14 @@ export async function createAgent(options: AgentOptions): Promise<MountedAgent> 
       return agent.card.card();
     },
     inProcess: agent.inProcess,
-    ...hostAccess(agent),
+    ...createTaskAccess(agent),
     close,
     [Symbol.asyncDispose]: () => close(),
   };
 }
 
-/** What the host of a composed agent may do with its tasks and conversations. */
-export function hostAccess({ handler }: Pick<ComposedAgent<HostedHandler>, "handler">): HostedAgent {
+/** Gives the program that runs an agent access to its tasks and conversations. */
+export function createTaskAccess({ handler }: Pick<ComposedAgent<ReplaceableHandler>, "handler">): HostedAgent {
   return {
     tasks: {
       wake: (taskId, data, { owner = anonymous.owner, tenant = "" } = {}) =>

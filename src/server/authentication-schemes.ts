@@ -2,10 +2,10 @@ import type { AuthOptions } from "../auth/auth-options.js";
 import { forwardedCertificate, forwardedCertificateHeader } from "../auth/forwarded-certificate.js";
 import type { AuthGate } from "../auth/gate.js";
 import { authProblems, requirementProblems, type ServerFacts } from "../auth/problems.js";
-import { needsOf } from "../auth/requirements.js";
+import { listNeeds } from "../auth/requirements.js";
 import type { NodeFetch } from "../binding/fetch/node-fetch.js";
 import type { CallHead, Service } from "../binding/service.js";
-import { trustedPeers } from "../card/proxy.js";
+import { createPeerCheck } from "../card/proxy.js";
 import { type CardSecurity, schemesFromJson } from "../card/security.js";
 import type { Clock } from "../protocol/async/clock.js";
 import type { CallOrigin, PeerCertificate, Principal } from "../protocol/context.js";
@@ -13,11 +13,11 @@ import { A2AError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
 import { defaultFailedAttempts, FailedAttempts } from "../rates/failed-attempts.js";
 import type { Authenticate, Authentication, AuthenticationOptions, Caller } from "./authentication.js";
-import { createNetworkReader } from "./counted-network.js";
+import { createNetworkReader } from "./network-reader.js";
 import type { HostOptions } from "./options.js";
 
-// What holds callers to the options `auth`, `authenticate` and `securityDeclaration`, and says in the card what is required. Apart
-// from `authentication.ts` since it is loaded only where one of them is given, and the gate with `auth` alone.
+// Enforces the options `auth`, `authenticate` and `securityDeclaration`, and lists the requirements in the card. Apart
+// from `authentication.ts` since it is loaded only if one of them is given, and the gate only with `auth`.
 
 /** The security schemes and requirements that the card lists; `undefined` when there are none. */
 export function cardSecurity({
@@ -25,16 +25,16 @@ export function cardSecurity({
   securityDeclaration,
 }: Pick<HostOptions, "auth" | "securityDeclaration">): CardSecurity | undefined {
   if (auth === undefined && securityDeclaration === undefined) return undefined;
-  const schemes = auth === undefined ? schemesFromJson({ ...securityDeclaration?.schemes }) : declarationsOf(auth);
+  const schemes = auth === undefined ? schemesFromJson({ ...securityDeclaration?.schemes }) : listDeclarations(auth);
   const { require = [...schemes.keys()].map((name) => [name]), skills = {} } = auth ?? securityDeclaration ?? {};
   return {
     schemes,
-    requirements: needsOf(require),
-    skills: new Map(Object.entries(skills).map(([id, requirements]) => [id, needsOf(requirements)])),
+    requirements: listNeeds(require),
+    skills: new Map(Object.entries(skills).map(([id, requirements]) => [id, listNeeds(requirements)])),
   };
 }
 
-function declarationsOf({ schemes }: AuthOptions): CardSecurity["schemes"] {
+function listDeclarations({ schemes }: AuthOptions): CardSecurity["schemes"] {
   return new Map(Object.entries(schemes).map(([name, { declaration }]) => [name, declaration]));
 }
 
@@ -128,7 +128,7 @@ type ReadCertificate = (head: CallHead) => PeerCertificate | undefined;
 
 function createCertificateReader({ trustProxy = false }: AuthenticationOptions): ReadCertificate {
   // With `true` every caller would count as a proxy, and could write itself a certificate.
-  const trusts = typeof trustProxy === "boolean" ? () => false : trustedPeers(trustProxy);
+  const trusts = typeof trustProxy === "boolean" ? () => false : createPeerCheck(trustProxy);
   return ({ header, peer, certificate }) => {
     // The certificate of a proxy's own connection is that of the proxy, not of its caller.
     return trusts(peer?.() ?? "") ? forwardedCertificate(header(forwardedCertificateHeader)) : certificate?.();
@@ -163,7 +163,7 @@ function limitAttempts(
     (options.auth === undefined || error.cause !== undefined);
   const attempts = new FailedAttempts<CallHead>({
     rate,
-    addressOf: createNetworkReader(options.trustProxy, logger),
+    readAddress: createNetworkReader(options.trustProxy, logger),
     isFailure,
     clock,
   });
@@ -191,7 +191,7 @@ function readOneValue(name: string, values: readonly string[]): string | undefin
   throw new A2AError("invalidRequest", `the query has several values of ${name} that differ: send one`);
 }
 
-/** What `authenticate` and schemes see of a call. Its members may be taken apart; those that few read cost nothing. */
+/** A call as `authenticate` and the schemes see it. Members can be destructured; rarely read ones are lazy. */
 class CallFacts implements Caller {
   readonly binding: CallOrigin;
   readonly header: Caller["header"];

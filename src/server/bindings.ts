@@ -18,7 +18,7 @@ import type { Limits } from "./limits.js";
 //
 // A browser's client loads none of this: the client sides are in `client/bindings.ts`.
 
-/** What a binding serves. */
+/** How a binding is served. */
 export interface BindingSetting {
   readonly versions: readonly Version[];
   readonly service: Service;
@@ -34,11 +34,11 @@ interface Routes {
   readonly beside?: HttpEndpoint | undefined;
 }
 
-/** What a binding with its own connections needs from the host. */
+/** Dependencies of a binding with its own connections. */
 export interface EngineSetting {
   /** The versions of all agents, newest first. */
   readonly versions: readonly Version[];
-  /** What answers at an authority (`host:port`). */
+  /** Finds the service at an authority (`host:port`). */
   readonly at: (authority: string) => AddressedService;
   readonly limits: Limits;
   /** Books what the peers of HTTP/2 do not take. */

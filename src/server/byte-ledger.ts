@@ -48,7 +48,7 @@ export interface MemoryLoad {
 /** Up to this size a call counts for the process alone: it takes less than finding out who the caller is. */
 const smallBytes = 1024;
 
-/** What a piece of a request takes at least, however small: Node makes a buffer of each. */
+/** Minimum size of a piece of a request: Node makes a buffer of each. */
 const pieceBytes = 256;
 
 /** `maxBytes`: the limit of the process. */
@@ -87,10 +87,10 @@ class Ledger {
       const text = `too many bytes of this caller in memory: the limit is half of what others leave of ${this.#limit}`;
       throw new A2AError("resourceExhausted", text, details);
     }
-    this.book(caller, bytes);
+    this.account(caller, bytes);
   }
 
-  book(caller: string, bytes: number): void {
+  account(caller: string, bytes: number): void {
     const callerBytes = (this.#bytesByCaller.get(caller) ?? 0) + bytes;
     if (callerBytes === 0) this.#bytesByCaller.delete(caller);
     else this.#bytesByCaller.set(caller, callerBytes);
@@ -137,7 +137,7 @@ class Entry implements LedgerEntry {
   release(bytes = this.#bookedBytes): void {
     this.#ledger.add(-bytes);
     this.#bookedBytes -= bytes;
-    if (this.#caller !== undefined) this.#ledger.book(this.#caller, -bytes);
+    if (this.#caller !== undefined) this.#ledger.account(this.#caller, -bytes);
     if (this.#bookedBytes === 0) this.#caller = undefined;
   }
 }

@@ -15,14 +15,14 @@ export interface Observation {
 
 /** Observes calls. */
 export function createCallObserver({ logger, telemetry, clock }: Observation): CallObserver {
-  const ageOf = ({ startMs }: CallMeter): number => monotonic(clock) - startMs;
+  const measureAge = ({ startMs }: CallMeter): number => monotonic(clock) - startMs;
   return {
     begin: () => new CallMeter(monotonic(clock)),
-    ...(telemetry && { trace: (call, meter) => telemetry.begin(call, () => ageOf(meter)) }),
+    ...(telemetry && { trace: (call, meter) => telemetry.begin(call, () => measureAge(meter)) }),
     end(call) {
       const { requestId, meter } = call;
       const { trace, code, error, events } = meter;
-      const durationMs = ageOf(meter);
+      const durationMs = measureAge(meter);
       const write = (): void => logger?.info(accessRecord(call, durationMs), "call");
       if (trace === undefined) return write();
       if (logger !== undefined) trace.run(write);

@@ -1,7 +1,7 @@
 import { cors } from "../binding/http/cors.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../binding/http/http.js";
 import { plainReply } from "../binding/http/http.js";
-import { requestIdOf, requestIdParameter } from "../binding/request-id.js";
+import { chooseRequestId, requestIdParameter } from "../binding/request-id.js";
 import type { CallHead, LimitedCall } from "../binding/service.js";
 import { isFresh } from "../card/conditional.js";
 import { cacheRecent, type EncodedBody, encode } from "../card/encoded.js";
@@ -133,7 +133,7 @@ async function findVisible(head: CallHead, { directory }: CatalogueParts): Promi
 }
 
 async function isLetIn(head: CallHead, { destination: { service } }: DirectoryEntry): Promise<boolean> {
-  const request = { requestId: requestIdOf(head.header(requestIdParameter)) };
+  const request = { requestId: chooseRequestId(head.header(requestIdParameter)) };
   try {
     await service.authenticate(head, request);
     return true;

@@ -2,7 +2,7 @@ import { listSkills, namedInputModes } from "../card/build.js";
 import { allExtensions } from "../card/own-extensions.js";
 import { type PublishedCard, publishCard } from "../card/publish.js";
 import type { PushStore } from "../core/ports.js";
-import { createRequestHandler, type HostedHandler } from "../core/request-handler.js";
+import { createRequestHandler, type ReplaceableHandler } from "../core/request-handler.js";
 import { observePushStore, observeStore } from "../core/store-guard.js";
 import type { TurnClients } from "../core/turn-start.js";
 import { checkAgentId } from "../protocol/indexed-text.js";
@@ -10,27 +10,27 @@ import type { AgentCard } from "../protocol/model.js";
 import { createPush, type Push } from "../push/push.js";
 import { isAuthenticated, loadSchemes } from "./authentication.js";
 import {
+  type AgentBackend,
+  type AgentEnvironment,
   type ComposedAgent,
-  composeAround,
-  type HostBackend,
-  type HostPlace,
-  type HostSettings,
+  composeWithBackend,
   loadRateLimiter,
-} from "./host.js";
-import type { TaskProcess } from "./host-process.js";
+  type ServerSettings,
+} from "./composition.js";
 import type { AgentOptions } from "./options.js";
 import type { ServerLimits } from "./rate-limiter.js";
+import type { TaskProcess } from "./server-process.js";
 
 /** Where an agent is hosted, and the agent whose place it takes there. */
-export interface AgentPlace extends HostPlace {
-  readonly replaces?: HostedAgentParts | undefined;
+export interface LocalAgentEnvironment extends AgentEnvironment {
+  readonly replaces?: ComposedLocalAgent | undefined;
   readonly clients?: TurnClients | undefined;
   /** The rate limits that the agents of the server share. Default: none. */
   readonly rates?: ServerLimits | undefined;
 }
 
 /** A composed agent that another one can replace. */
-export interface HostedAgentParts extends ComposedAgent<HostedHandler> {
+export interface ComposedLocalAgent extends ComposedAgent<ReplaceableHandler> {
   readonly push: OpenPush | undefined;
 }
 
@@ -44,18 +44,21 @@ interface OpenPush {
 }
 
 /** Composes store, handler and card into an agent for a host. */
-export async function composeAgent(options: AgentOptions, place: AgentPlace): Promise<HostedAgentParts> {
+export async function composeAgent(
+  options: AgentOptions,
+  environment: LocalAgentEnvironment,
+): Promise<ComposedLocalAgent> {
   let push: OpenPush | undefined;
-  const { replaces } = place;
-  const agent = await composeAround(
+  const { replaces } = environment;
+  const agent = await composeWithBackend(
     // A card with problems is reported when it is published.
     { ...options, securityRequirements: options.card?.securityRequirements },
     async (settings) => {
-      const backend = await createBackend(options, place, settings);
+      const backend = await createBackend(options, environment, settings);
       push = backend.push;
       return backend;
     },
-    place,
+    environment,
   ).catch((error: unknown) => {
     replaces?.handler.restore();
     throw error;
@@ -70,21 +73,25 @@ export async function composeAgent(options: AgentOptions, place: AgentPlace): Pr
 
 async function createBackend(
   options: AgentOptions,
-  place: AgentPlace,
-  settings: HostSettings,
-): Promise<HostBackend<HostedHandler> & { readonly push: OpenPush | undefined }> {
+  environment: LocalAgentEnvironment,
+  settings: ServerSettings,
+): Promise<AgentBackend<ReplaceableHandler> & { readonly push: OpenPush | undefined }> {
   const { card, agentId } = options;
   const { limits, logger } = settings;
   if (agentId !== undefined) checkAgentId(agentId);
-  const publishedCard = await publishAgentCard(options, place, settings);
-  const process = await place.process.tasks();
+  const publishedCard = await publishAgentCard(options, environment, settings);
+  const process = await environment.process.tasks();
   const skills = listSkills(card).map(({ id }) => id);
   const { clock } = settings;
-  const { realm, rates: server } = place;
+  const { realm, rates: server } = environment;
   const limiterParts = { clock, logger, rateStore: process.rates, skills, hasTasks: true, server, realm };
   const rateLimiter = await loadRateLimiter(options, limiterParts);
   const { capabilities } = publishedCard.card();
-  const push = openPush(options, process, { ...settings, previous: place.replaces?.push, card: publishedCard.card() });
+  const push = openPush(options, process, {
+    ...settings,
+    previous: environment.replaces?.push,
+    card: publishedCard.card(),
+  });
   const release = {
     agent: options.agent,
     restartable: options.restartable,
@@ -99,12 +106,12 @@ async function createBackend(
     extendedCard: publishedCard.extended,
     keptClaims: options.auth && (await import("../auth/kept-claims.js")).keptClaims(options.auth),
     telemetry: settings.telemetry?.turns(publishedCard.card()),
-    clients: place.clients,
+    clients: environment.clients,
     charge: rateLimiter?.charge,
   };
   const { core, store, signals } = process;
   const handler =
-    place.replaces?.handler.replacedBy(release) ??
+    environment.replaces?.handler.replacedBy(release) ??
     createRequestHandler({ ...release, ...core, agentId, store, signals, process: core });
   return {
     handler,
@@ -126,7 +133,11 @@ async function createBackend(
 function openPush(
   options: Pick<AgentOptions, "push" | "agentId">,
   { core, store: tasks, pushStore, signals }: TaskProcess,
-  { previous, card, ...settings }: HostSettings & { readonly previous: OpenPush | undefined; readonly card: AgentCard },
+  {
+    previous,
+    card,
+    ...settings
+  }: ServerSettings & { readonly previous: OpenPush | undefined; readonly card: AgentCard },
 ): OpenPush | undefined {
   if (options.push === undefined) return undefined;
   const { allow, events, store = pushStore } = options.push;
@@ -152,8 +163,8 @@ function openPush(
 /** Checks the card and everything it depends on. */
 async function publishAgentCard(
   options: AgentOptions,
-  { listening, authentication: shared }: AgentPlace,
-  { versions, clock }: HostSettings,
+  { listening, authentication: shared }: LocalAgentEnvironment,
+  { versions, clock }: ServerSettings,
 ): Promise<PublishedCard> {
   const schemes = await loadSchemes(options);
   const { card, publicUrl, publicGrpc, trustProxy, basePath } = options;

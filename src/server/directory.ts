@@ -1,12 +1,12 @@
 import type { HttpEndpoint, HttpRequest } from "../binding/http/http.js";
-import { requestBelow, restBelow } from "../binding/http/mount.js";
+import { findPathBelow, mountRequest } from "../binding/http/mount.js";
 import type { AddressedService, NamedTenant, Service } from "../binding/service.js";
 import { A2AError } from "../protocol/errors.js";
 import { trimSlashes } from "../protocol/http-rules.js";
 import { nearest } from "../protocol/nearest.js";
 import type { Version } from "../version/codec.js";
 import { versionNames } from "../version/versions.js";
-import type { ComposedAgent } from "./host.js";
+import type { ComposedAgent } from "./composition.js";
 import type { HostOptions } from "./options.js";
 
 // The agents of a port, one or many: finds the agent of a call. A server of one agent has it at the root, and every
@@ -52,7 +52,7 @@ export interface Catalogue {
   visiblePaths(request: HttpRequest): Promise<readonly string[]>;
 }
 
-/** What agents with names have in common. */
+/** Settings that all named agents share. */
 export interface DirectoryOptions<A extends ComposedAgent> {
   /** Path prefix of everything. Default: none. */
   readonly basePath?: string | undefined;
@@ -130,11 +130,11 @@ export class Directory<A extends ComposedAgent = ComposedAgent> {
   /** Serves the HTTP requests of all agents. */
   readonly endpoint: HttpEndpoint = (request) => {
     if (!this.hasNames) return this.#byPath.get("")?.endpoint(request);
-    const path = restBelow(this.basePath, request.path);
+    const path = findPathBelow(this.basePath, request.path);
     if (path === undefined) return this.#options.rest?.(request);
     const hostEntry = this.#findByHost(request.header("host"));
     const entry = hostEntry ?? this.#byPath.get(firstSegment(path));
-    const rest = entry === undefined ? undefined : restBelow(entry.path, path);
+    const rest = entry === undefined ? undefined : findPathBelow(entry.path, path);
     if (entry !== undefined && rest !== undefined) return this.#below(entry, request, { path: entry.path, rest });
     const list =
       path === cataloguePath || path === `${cataloguePath}/` ? this.#catalogue?.endpoint(request) : undefined;
@@ -148,10 +148,10 @@ export class Directory<A extends ComposedAgent = ComposedAgent> {
   }
 
   #below({ endpoint }: DirectoryEntry<A>, request: HttpRequest, at: { readonly path: string; readonly rest: string }) {
-    return endpoint(requestBelow(request, at.rest, request.mountPath + this.basePath + at.path));
+    return endpoint(mountRequest(request, at.rest, request.mountPath + this.basePath + at.path));
   }
 
-  /** What answers gRPC calls at an authority. */
+  /** Finds the service for gRPC calls to an authority. */
   readonly at = (authority: string): AddressedService => {
     const hostEntry = this.#findByHost(authority);
     const destination = hostEntry?.destination ?? this.#front ?? this.#byPath.get("")?.destination;
@@ -182,7 +182,7 @@ export class Directory<A extends ComposedAgent = ComposedAgent> {
 
   /** Says which agent an HTTP request looked for, if there is none, and which one of the list was probably meant. */
   readonly explainMissing = async (request: HttpRequest): Promise<string | undefined> => {
-    const rest = this.hasNames ? restBelow(this.basePath, request.path) : undefined;
+    const rest = this.hasNames ? findPathBelow(this.basePath, request.path) : undefined;
     if (rest === undefined || this.#findByHost(request.header("host")) !== undefined) return undefined;
     const segment = rest.startsWith("/.well-known/") ? "" : firstSegment(rest);
     if (this.#byPath.has(segment)) return undefined;

@@ -1,6 +1,6 @@
 import { cors } from "../binding/http/cors.js";
 import type { HttpEndpoint, HttpRequest } from "../binding/http/http.js";
-import { mount, requestBelow } from "../binding/http/mount.js";
+import { mount, mountRequest } from "../binding/http/mount.js";
 import { type Binding, bindingNames, bindingRow } from "../protocol/bindings.js";
 import { type BindingSetting, serverBindings } from "./bindings.js";
 import type { HostOptions } from "./options.js";
@@ -40,7 +40,7 @@ export function createEndpoint(
 function withoutSlash(request: HttpRequest): HttpRequest {
   const { path } = request;
   if (path.length < 2 || !path.endsWith("/")) return request;
-  return requestBelow(request, path.slice(0, -1), request.mountPath);
+  return mountRequest(request, path.slice(0, -1), request.mountPath);
 }
 
 function firstReply(endpoints: readonly HttpEndpoint[], request: HttpRequest): ReturnType<HttpEndpoint> {

@@ -5,8 +5,8 @@ import { cardPaths } from "../card/endpoint.js";
 import { hostForm } from "../card/urls.js";
 import { A2AError } from "../protocol/errors.js";
 import { isLoopback } from "../protocol/loopback.js";
+import type { ComposedAgent } from "./composition.js";
 import { createEndpoint } from "./endpoint.js";
-import type { ComposedAgent } from "./host.js";
 import type { HostOptions } from "./options.js";
 
 // A loopback port is also reachable from web pages in a browser on this machine. With DNS rebinding (a page's host name
@@ -107,7 +107,7 @@ function isFromThisMachine({ remoteAddress }: HttpRequest): boolean {
 }
 
 /** Refuses requests that reach no agent, and passes the others to what comes behind the agents. */
-export function guardRest(guard: HostGuard): HttpEndpoint {
+export function guardUnrouted(guard: HostGuard): HttpEndpoint {
   return (request) => {
     const refusal = isHealthCheck(request) ? undefined : guard.http(request);
     if (refusal === undefined) return undefined;

@@ -10,7 +10,7 @@ import {
 } from "../protocol/check/contradictions.js";
 import { duration, type Rule, wholeUpTo } from "../protocol/check/rules.js";
 import { omitUndefined } from "../protocol/defaults.js";
-import { partOfHeap } from "../protocol/heap-size.js";
+import { shareOfHeap } from "../protocol/heap-size.js";
 import { defaultValidationLimits, type ValidationLimits } from "../protocol/validation-limits.js";
 import { defaultPushLimits, type PushLimits } from "../push/limits.js";
 import { defaultOverloadLimits, type OverloadLimits } from "./overload/limits.js";
@@ -159,7 +159,7 @@ export function limitProblems(given: Partial<Limits>, path = "limits"): readonly
 
 /** The defaults of the limits that are not given, adapted to those that are. */
 function defaultsBeside(given: Partial<Limits>): Limits {
-  const inFlightMaxBytes = Math.min(defaultLimits.inFlightMaxBytes, partOfHeap(1 / 8));
+  const inFlightMaxBytes = Math.min(defaultLimits.inFlightMaxBytes, shareOfHeap(1 / 8));
   const adapted: Limits = { ...defaultLimits, ...coreLimits(), inFlightMaxBytes, ...given };
   const adapt = (name: keyof Limits, value: number): void => {
     Object.assign(adapted, { [name]: value });
@@ -181,12 +181,12 @@ function defaultsBeside(given: Partial<Limits>): Limits {
  * Fills in the defaults. Where callers cannot be distinguished, all are one owner and only the process limits apply.
  * Throws a `TypeError` for limits that contradict each other.
  */
-export function resolveLimits(options: Partial<Limits> = {}, tellsApart = true): Limits & FixedLimits {
+export function resolveLimits(options: Partial<Limits> = {}, identifiesCallers = true): Limits & FixedLimits {
   const givenLimits = omitUndefined(options);
   const problems = limitProblems(givenLimits);
   if (problems.length > 0) throw new TypeError(problems.join("\n"));
   const limits = { ...defaultsBeside(givenLimits), ...fixedLimits };
-  if (tellsApart) return limits;
+  if (identifiesCallers) return limits;
   const {
     turnsPerOwner = limits.turnsPerProcess,
     streamsPerPrincipal = limits.streamsPerProcess,

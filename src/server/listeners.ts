@@ -1,6 +1,6 @@
 import type { TlsOptions } from "node:tls";
 import type { RequestListener } from "../binding/listen/connection.js";
-import { type LaterEngine, laterEngine } from "../binding/listen/later-engine.js";
+import { createLazyEngine, type LazyEngine } from "../binding/listen/lazy-engine.js";
 import { createListener, type Listener } from "../binding/listen/listener.js";
 import type { OpenUnsent } from "../binding/listen/unsent.js";
 import type { AddressedService } from "../binding/service.js";
@@ -16,7 +16,7 @@ import type { Limits } from "./limits.js";
  */
 const isBundled = !/\/dist\/chunks\/[\w-]+\.js$|\/src\/server\/listeners\.ts$/.test(String(import.meta.url));
 
-/** What every port of a server has in common. */
+/** Options that all ports of a server share. */
 export interface PortOptions {
   readonly host: string;
   readonly tls: TlsOptions | undefined;
@@ -78,13 +78,13 @@ async function engineLater(
   engine: ConnectionEngine,
   http: RequestListener | undefined,
   logger: Logger,
-): Promise<LaterEngine> {
+): Promise<LazyEngine> {
   const faults: unknown[] = [];
   const onError = (error: unknown): void => {
     if (isBundled) faults.push(error);
     else logger.error({ err: error }, "the code of gRPC could not be loaded");
   };
-  const later = laterEngine(() => engine.connect(http), onError);
+  const later = createLazyEngine(() => engine.connect(http), onError);
   if (isBundled) await later.load();
   if (faults.length > 0) throw faults[0];
   return later;

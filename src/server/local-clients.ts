@@ -10,7 +10,7 @@ import { A2AError } from "../protocol/errors.js";
 import { suggestion } from "../protocol/nearest.js";
 import { invokeStream, invokeUnary, type Operations } from "../protocol/operations.js";
 import { isAuthenticated } from "./authentication.js";
-import type { HostedAgentParts } from "./compose-agent.js";
+import type { ComposedLocalAgent } from "./compose-agent.js";
 import { toKey, toPath } from "./directory.js";
 import type { SharedParts } from "./multi-agent.js";
 import { hasOwnAuth, type ServedAgentOptions } from "./multi-agent-options.js";
@@ -67,7 +67,7 @@ export class LocalClients {
     return this.#createClient(path, (of) => of.inProcess({ principal, headers }), undefined);
   }
 
-  /** What the turns of an agent use. */
+  /** The clients for the turns of an agent. */
   of(key: string, agentOptions: ServedAgentOptions): TurnClients {
     return (path, turn, options = {}) => this.#turnClient({ key, agentOptions }, { path, turn, options });
   }
@@ -102,17 +102,17 @@ export class LocalClients {
 
   #createClient(
     path: string,
-    call: (agent: HostedAgentParts) => Transport,
+    call: (agent: ComposedLocalAgent) => Transport,
     defaults: (() => SendOptions) | undefined,
   ): Client {
     const { directory, clock, address, options } = this.#shared;
     const key = toKey(path);
-    const current = (): HostedAgentParts => {
+    const current = (): ComposedLocalAgent => {
       const agent = directory.get(key)?.agent;
       if (agent !== undefined) return agent;
       throw new A2AError("methodNotFound", `no agent at ${path}: it was removed`);
     };
-    let latest: { readonly agent: HostedAgentParts; readonly calls: Transport } | undefined;
+    let latest: { readonly agent: ComposedLocalAgent; readonly calls: Transport } | undefined;
     // The agent may have been replaced since the last call.
     const calls = (): Transport => {
       const agent = current();

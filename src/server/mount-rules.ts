@@ -1,7 +1,7 @@
 import { basePathRule } from "../card/urls.js";
 import { func, type Member, object } from "../protocol/check/rules.js";
 
-// What the options of a mounted agent may be.
+// The rules for the options of a mounted agent.
 
 const basePath: Member = { rule: basePathRule };
 const request: Member = { rule: () => [] };

@@ -6,7 +6,7 @@ import { basePathRule } from "../card/urls.js";
 import { bindings } from "../protocol/bindings.js";
 import { assertOptions, type Rule } from "../protocol/check/rules.js";
 import { isAuthenticated } from "./authentication.js";
-import type { ComposedAgent } from "./host.js";
+import type { ComposedAgent } from "./composition.js";
 import { createHostGuard, guardEndpoint } from "./host-guard.js";
 import type { KoaMiddleware } from "./koa/koa-middleware.js";
 import { fetchRule, mountRule } from "./mount-rules.js";
@@ -42,7 +42,7 @@ export interface Handlers {
   koa(options?: MountOptions): Promise<KoaMiddleware>;
 }
 
-/** What the whole agent says about its address and its callers. */
+/** The agent's own options about its address and its callers. */
 type AgentSettings = Pick<
   AgentOptions,
   "basePath" | "publicUrl" | "auth" | "authenticate" | "anonymous" | "trustProxy" | "cors" | "allowedHosts"
@@ -90,12 +90,12 @@ export function createHandlers(
     },
     fetch(options = {}) {
       assertMount("fetch", options, fetchRule);
-      const refuseUnplaced = (path: string): HttpReply | undefined =>
+      const refuseUnmounted = (path: string): HttpReply | undefined =>
         at.publicUrl === undefined && path.startsWith("/.well-known/") ? explain(500, cutByHono) : undefined;
       return fetchHandler(endpoint, {
         ...readOptions("fetch", options),
         remoteAddress: options.remoteAddress,
-        refuseUnplaced,
+        refuseUnmounted,
       });
     },
     async koa(options = {}) {
@@ -133,7 +133,7 @@ function mountHint(entry: string, basePath: string | undefined, prefix: string):
 
 const ownPaths = [...cardPaths, ...bindings.map(({ path }) => path)];
 
-/** What precedes a path of an agent, as `/agents/a` in `/agents/a/json-rpc`; `undefined` if it looks like none. */
+/** Finds the prefix of an agent's path, such as `/agents/a` in `/agents/a/json-rpc`; `undefined` if there is none. */
 function findPrefix(path: string): string | undefined {
   const starts = ownPaths
     .flatMap((agentPath) => (agentPath === "" ? [] : [`${path}/`.indexOf(`${agentPath}/`)]))

@@ -1,10 +1,10 @@
-import { agreeing } from "../protocol/check/contradictions.js";
+import { withContradictions } from "../protocol/check/contradictions.js";
 import { entries, flag, type MembersOf, object, type Rule, record } from "../protocol/check/rules.js";
 import { processLimits } from "./limits.js";
 import type { ServeAgentsOptions, ServedAgentOptions } from "./multi-agent-options.js";
 import { agentMembers, listenMembers, serveContradictions } from "./option-rules.js";
 
-// What the options of several agents may be.
+// The rules for the options of servers with several agents.
 
 const pathForm = /^\/(?!\.)[\w.~-]{0,63}$/;
 
@@ -91,4 +91,4 @@ const multiAgentMembers: Rule = object(serverMembers, {
 });
 
 /** The options of `serve()` for several agents. */
-export const multiAgentRule: Rule = agreeing(multiAgentMembers, serveContradictions);
+export const multiAgentRule: Rule = withContradictions(multiAgentMembers, serveContradictions);

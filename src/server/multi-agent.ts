@@ -16,15 +16,14 @@ import { newId } from "../protocol/id/new-id.js";
 import { type Logger, withFields } from "../protocol/logger.js";
 import { loadOpenTelemetry } from "../telemetry/api.js";
 import { createAdmission } from "./admission.js";
-import { type HostedAgent, hostAccess } from "./agent.js";
+import { createTaskAccess, type HostedAgent } from "./agent.js";
 import type { AgentRegistry, PlannedAgent, ServerParts } from "./agent-registry.js";
 import { type Authentication, isAuthenticated, loadSchemes, openAuthentication } from "./authentication.js";
-import { composeAgent, type HostedAgentParts } from "./compose-agent.js";
+import { type ComposedLocalAgent, composeAgent } from "./compose-agent.js";
+import { type InProcessAgent, loadObserver } from "./composition.js";
 import { Directory, toKey, toPath } from "./directory.js";
 import { chooseGrpcRoute } from "./grpc-route.js";
-import { type InProcessAgent, loadObserver } from "./host.js";
-import { guardRest } from "./host-guard.js";
-import type { HostProcess } from "./host-process.js";
+import { guardUnrouted } from "./host-guard.js";
 import { type Limits, limitProblems, processLimits } from "./limits.js";
 import { type ClientCode, type LocalClientOptions, LocalClients } from "./local-clients.js";
 import { resolveLogger } from "./log/stderr-logger.js";
@@ -34,6 +33,7 @@ import type { AgentOptions } from "./options.js";
 import type { ListeningPort } from "./port.js";
 import type { RateLimiterOptions, RateLimiterParts, ServerLimits } from "./rate-limiter.js";
 import type { PlannedAgents } from "./serve.js";
+import type { ServerProcess } from "./server-process.js";
 
 // Agents with names on one port: what they share, and how each gets its options from its own and those beside `agents`.
 //
@@ -81,10 +81,10 @@ export interface ServedAgents extends Iterable<ServedAgent> {
   remove(path: string, drainMs?: number): Promise<boolean>;
 }
 
-/** What agents with names share. */
+/** Parts that all named agents share. */
 export interface SharedParts extends ServerParts {
   readonly options: ServeAgentsOptions & { readonly logger: Logger };
-  readonly directory: Directory<HostedAgentParts>;
+  readonly directory: Directory<ComposedLocalAgent>;
   /** The authentication beside `agents`. */
   readonly authentication: Authentication;
   /** The limits beside `agents`. */
@@ -94,9 +94,9 @@ export interface SharedParts extends ServerParts {
 }
 
 /** Agents with names, and what they share. */
-export interface OpenedAgents extends PlannedAgents<HostedAgentParts> {
+export interface OpenedAgents extends PlannedAgents<ComposedLocalAgent> {
   readonly shared: SharedParts;
-  plan(path: string, options: ServedAgentOptions): PlannedAgent<HostedAgentParts>;
+  plan(path: string, options: ServedAgentOptions): PlannedAgent<ComposedLocalAgent>;
   readonly client: MultiAgentServer["client"];
 }
 
@@ -110,9 +110,9 @@ export async function openNamedAgents(givenOptions: ServeAgentsOptions, server: 
   const arrivals = openArrivals(rates, process, options);
   const authentication = await openAuthentication(options, { clock, logger });
   const front = await openFront(options, server, { authentication, arrivals });
-  const rest = server.guard && guardRest(server.guard);
+  const rest = server.guard && guardUnrouted(server.guard);
   const catalogue = options.catalogue === true ? await import("./catalogue.js") : undefined;
-  const directory: Directory<HostedAgentParts> = new Directory({
+  const directory: Directory<ComposedLocalAgent> = new Directory({
     basePath: options.basePath,
     front,
     catalogue:
@@ -149,7 +149,7 @@ async function loadServerLimits(
 }
 
 /** Loads the code of clients, which agents that are served alone do not need. */
-async function loadClients({ telemetry }: HostProcess): Promise<ClientCode> {
+async function loadClients({ telemetry }: ServerProcess): Promise<ClientCode> {
   const { localClient } = await import("../client/local-client.js");
   const api = telemetry === undefined ? undefined : await loadOpenTelemetry(true);
   if (api === undefined) return { localClient, observe: undefined };
@@ -163,7 +163,7 @@ async function loadClients({ telemetry }: HostProcess): Promise<ClientCode> {
  */
 function openArrivals(
   rates: ServerLimits | undefined,
-  process: HostProcess,
+  process: ServerProcess,
   { trustProxy }: ServeAgentsOptions,
 ): Service["rates"] {
   if (rates === undefined || !rates.limitsAddresses) return undefined;
@@ -196,10 +196,10 @@ async function openFront(
   { process, limits, clock, logger }: ServerParts,
   { authentication, arrivals }: Pick<SharedParts, "authentication" | "arrivals">,
 ): Promise<Service> {
-  const networkOf = isAuthenticated(options) ? undefined : callerNetwork(options.trustProxy ?? false);
+  const readNetwork = isAuthenticated(options) ? undefined : callerNetwork(options.trustProxy ?? false);
   const admission = createAdmission({
     process: process.admission,
-    networkOf,
+    readNetwork,
     limits,
     logger,
     extensions: [],
@@ -233,7 +233,7 @@ function planAgent(
   clients: LocalClients,
   path: string,
   agentOptions: ServedAgentOptions,
-): PlannedAgent<HostedAgentParts> {
+): PlannedAgent<ComposedLocalAgent> {
   const key = toKey(path);
   const options = mergeOptions(shared, path, agentOptions);
   const hosts = (agentOptions.hosts ?? []).map((each) => each.toLowerCase());
@@ -250,9 +250,9 @@ function planAgent(
     realm,
     title: `the agent at ${path}`,
     route: chooseGrpcRoute({ path: key, hasOwnAuth: isOwn, hosts, grpcPort, publicGrpc }),
-    compose: (place, replaces) =>
+    compose: (environment, replaces) =>
       composeAgent(options, {
-        ...place,
+        ...environment,
         replaces,
         rates: shared.rates,
         authentication: isOwn ? undefined : shared.authentication,
@@ -307,10 +307,10 @@ function ownRate(shared: AgentOptions["rate"], agentOptions: AgentOptions["rate"
 
 /** The agents of a server, for its program. */
 export class NamedAgents implements ServedAgents {
-  readonly #registry: AgentRegistry<HostedAgentParts>;
+  readonly #registry: AgentRegistry<ComposedLocalAgent>;
   readonly #agents: OpenedAgents;
 
-  constructor(registry: AgentRegistry<HostedAgentParts>, agents: OpenedAgents) {
+  constructor(registry: AgentRegistry<ComposedLocalAgent>, agents: OpenedAgents) {
     this.#registry = registry;
     this.#agents = agents;
   }
@@ -341,7 +341,7 @@ export class NamedAgents implements ServedAgents {
 
   #view(key: string): ServedAgent {
     const { directory, shared } = this.#agents;
-    const agentAt = (): HostedAgentParts => {
+    const agentAt = (): ComposedLocalAgent => {
       const entry = directory.get(key);
       if (entry === undefined) throw new TypeError(`the agent at ${toPath(key)} was removed`);
       return entry.agent;
@@ -356,10 +356,10 @@ export class NamedAgents implements ServedAgents {
       },
       inProcess: (callOptions) => agentAt().inProcess(callOptions),
       get tasks() {
-        return hostAccess(agentAt()).tasks;
+        return createTaskAccess(agentAt()).tasks;
       },
       get conversations() {
-        return hostAccess(agentAt()).conversations;
+        return createTaskAccess(agentAt()).conversations;
       },
     };
   }

@@ -4,7 +4,7 @@ import { tlsRule } from "../binding/listen/tls-rule.js";
 import { basePathRule } from "../card/urls.js";
 import type { ConversationOptions } from "../core/conversation/log.js";
 import { bindingNames } from "../protocol/bindings.js";
-import { agreeing, type Contradiction } from "../protocol/check/contradictions.js";
+import { type Contradiction, withContradictions } from "../protocol/check/contradictions.js";
 import { removedOptions } from "../protocol/check/former-options.js";
 import {
   amount,
@@ -44,7 +44,7 @@ import type {
 } from "./options.js";
 import type { OverloadMeasure } from "./overload/limits.js";
 
-// What each option may be. An unknown one is refused where it is given, since what it was meant to do would not happen.
+// The rule for each option. Unknown options are refused, since they would have no effect.
 
 const port = { rule: count(65_535) };
 const names: Member = { rule: entries(text) };
@@ -230,7 +230,7 @@ export const agentMembers: MembersOf<AgentOptions> = {
 const isOfServe = "it is an option of serve(), an agent that is mounted has no port of its own";
 
 /** The options of `serve()`. */
-export const serveRule: Rule = agreeing(object({ ...agentMembers, ...listenMembers }), serveContradictions);
+export const serveRule: Rule = withContradictions(object({ ...agentMembers, ...listenMembers }), serveContradictions);
 
 /** The options of `createAgent()`. */
 export const mountedRule: Rule = object(

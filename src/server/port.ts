@@ -4,18 +4,18 @@ import type { TlsOptions } from "node:tls";
 import { nodeListener } from "../binding/http/node-listener.js";
 import { NodeRequest, splitTarget } from "../binding/http/node-request.js";
 import type { RequestListener } from "../binding/listen/connection.js";
-import { askForBody } from "../binding/listen/continue.js";
+import { sendContinue } from "../binding/listen/continue.js";
 import type { OpenUnsent } from "../binding/listen/unsent.js";
 import type { CallHead } from "../binding/service.js";
-import { trustedPeers } from "../card/proxy.js";
+import { createPeerCheck } from "../card/proxy.js";
 import { noop } from "../protocol/async/noop.js";
 import { pause, within } from "../protocol/async/pause.js";
 import { systemClock } from "../protocol/async/system-clock.js";
 import type { Binding } from "../protocol/bindings.js";
 import type { Logger } from "../protocol/logger.js";
 import type { AgentRegistry } from "./agent-registry.js";
+import type { ComposedAgent } from "./composition.js";
 import type { Directory } from "./directory.js";
-import type { ComposedAgent } from "./host.js";
 import type { HostGuard } from "./host-guard.js";
 import { createFallback } from "./koa/fallback.js";
 import type { Limits } from "./limits.js";
@@ -73,7 +73,7 @@ export interface BoundAddress {
 }
 
 export function bindAddress(options: Pick<ListenOptions, "port" | "host" | "grpcPort" | "tls">): BoundAddress {
-  const { port = portOfEnvironment(), host = defaultHost, grpcPort, tls } = options;
+  const { port = readPort(), host = defaultHost, grpcPort, tls } = options;
   const scheme = tls === undefined ? "http" : "https";
   return {
     host,
@@ -88,7 +88,7 @@ export function bindAddress(options: Pick<ListenOptions, "port" | "host" | "grpc
   };
 }
 
-/** What a port serves, and what it does when the port opens and closes. */
+/** Handlers of a port: for requests, and for its opening and closing. */
 export interface PortHandlers {
   readonly directory: Pick<Directory, "endpoint" | "explainMissing" | "at" | "versions" | "hasNames">;
   /** Has the agents' own ports for gRPC. */
@@ -199,7 +199,7 @@ function createHttp(
   handlers: PortHandlers,
   readiness: Readiness,
 ): RequestListener {
-  const trusts = trustedPeers(trustProxy);
+  const trusts = createPeerCheck(trustProxy);
   const { directory, limits, logger } = handlers;
   const times = { ...limits, clock };
   const onError = (error: unknown): void => logger.error({ err: error }, "a request could not be answered");
@@ -217,7 +217,7 @@ function createHttp(
   });
   return (request, response) =>
     protocol(request, response, () => {
-      askForBody(request);
+      sendContinue(request);
       fallback(request as IncomingMessage, response as ServerResponse);
     });
 }
@@ -228,7 +228,7 @@ function hostInUrl(host: string): string {
 }
 
 // Hosting platforms set this variable; it applies when the program sets no port.
-function portOfEnvironment(): number {
+function readPort(): number {
   const { PORT } = process.env;
   if (PORT === undefined || PORT === "") return defaultPort;
   const port = Number(PORT);

@@ -14,7 +14,7 @@ import type { RateOptions } from "../rates/options.js";
 import { type ChargingTurn, RatedCalls } from "../rates/rated-calls.js";
 import { SharedCounters } from "../rates/shared-counters.js";
 import { isAuthenticated } from "./authentication.js";
-import { createNetworkReader } from "./counted-network.js";
+import { createNetworkReader } from "./network-reader.js";
 import type { AgentOptions, HostOptions } from "./options.js";
 
 export type RateLimiterOptions = HostOptions & Pick<AgentOptions, "agentId" | "tenants">;
@@ -79,8 +79,8 @@ export async function createRateLimiter(
   const callParts = { table, counters, slots, agent, realm, skillOf, checkSkill: chooseCheck(skillOf) };
   const calls = new RatedCalls({ ...callParts, tenants: new Set(tenants) });
   const limitsAddresses = findLimit(table, ({ callerKind }) => callerKind === "address") !== undefined;
-  const addressOf = limitsAddresses ? createNetworkReader(options.trustProxy, parts.logger) : () => undefined;
-  return { calls: (head) => calls.open(addressOf(head)), charge: (turn, tokens) => calls.charge(turn, tokens) };
+  const readAddress = limitsAddresses ? createNetworkReader(options.trustProxy, parts.logger) : () => undefined;
+  return { calls: (head) => calls.open(readAddress(head)), charge: (turn, tokens) => calls.charge(turn, tokens) };
 }
 
 /**
@@ -111,8 +111,8 @@ export function createServerLimits(
       const skillParts = { skillOf, checkSkill: chooseCheck(skillOf) };
       const callParts = { table, slots, ...skillParts, agent: "", realm: "", tenants: new Set<string>() };
       const calls = new RatedCalls({ ...callParts, counters: await this.counters(rateStore) });
-      const addressOf = createNetworkReader(trustProxy, parts.logger);
-      return (head) => calls.open(addressOf(head));
+      const readAddress = createNetworkReader(trustProxy, parts.logger);
+      return (head) => calls.open(readAddress(head));
     },
   };
 }
@@ -128,7 +128,7 @@ async function openCounters({ clock, logger, rateStore }: CounterParts, scope: s
   return rateStore === undefined ? local : new SharedCounters({ store: rateStore, scope, local, clock, logger });
 }
 
-/** What cannot hold, each as a sentence that says what to change. */
+/** Limits that contradict each other, each with a sentence that says what to change. */
 function contradictions(
   options: RateLimiterOptions,
   table: LimitTable,

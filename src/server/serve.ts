@@ -1,19 +1,19 @@
 import { renameOptions } from "../protocol/check/former-options.js";
 import { assertOptions } from "../protocol/check/rules.js";
-import { type HostedAgent, hostAccess } from "./agent.js";
+import { createTaskAccess, type HostedAgent } from "./agent.js";
 import { AgentRegistry, type PlannedAgent, type ServerParts } from "./agent-registry.js";
 import { askForCertificates, isAuthenticated, isLoopback } from "./authentication.js";
-import { composeAgent, type HostedAgentParts } from "./compose-agent.js";
+import { type ComposedLocalAgent, composeAgent } from "./compose-agent.js";
+import { type AgentEnvironment, type ComposedAgent, chooseBindings, type InProcessAgent } from "./composition.js";
 import { Directory, toPath } from "./directory.js";
-import { type ComposedAgent, chooseBindings, type HostPlace, type InProcessAgent } from "./host.js";
 import { createHostGuard, type HostGuard } from "./host-guard.js";
-import { openHostProcess } from "./host-process.js";
 import { resolveLimits } from "./limits.js";
 import type { MultiAgentServer } from "./multi-agent.js";
 import type { ServeAgentsOptions, ServedAgentOptions } from "./multi-agent-options.js";
 import { serveRule } from "./option-rules.js";
 import type { AgentOptions, HostOptions, ListenOptions, ServeOptions } from "./options.js";
 import { bindAddress, defaultDrainMs, type ListeningPort, listenWith } from "./port.js";
+import { openServerProcess } from "./server-process.js";
 
 // From options to a listening port: the one way of every server, whether it has one agent, agents with names, or a gateway.
 //
@@ -69,9 +69,9 @@ export async function serve(givenOptions: ServeOptions | ServeAgentsOptions): Pr
   const options = renameOptions("serve()", givenOptions);
   if (!namesAgents(options)) {
     assertOptions("serve()", options, serveRule);
-    const compose = (place: HostPlace): Promise<HostedAgentParts> => composeAgent(options, place);
+    const compose = (environment: AgentEnvironment): Promise<ComposedLocalAgent> => composeAgent(options, environment);
     const { server, agent } = await serveOne(options, { hasTasks: true, compose });
-    return Object.assign(server, hostAccess(agent));
+    return Object.assign(server, createTaskAccess(agent));
   }
   const [{ NamedAgents, openNamedAgents }, { multiAgentRule }] = await Promise.all([
     import("./multi-agent.js"),
@@ -90,11 +90,11 @@ function namesAgents(options: ServeOptions | ServeAgentsOptions): options is Ser
   return typeof options === "object" && options !== null && "agents" in options && options.agents !== undefined;
 }
 
-/** What a server of one agent serves. */
+/** The agent of a server with one agent. */
 export interface OneAgent<A extends ComposedAgent> {
   /** Whether tasks run here. A gateway has none. */
   readonly hasTasks: boolean;
-  compose(place: HostPlace): Promise<A>;
+  compose(environment: AgentEnvironment): Promise<A>;
 }
 
 /** Serves one agent, at the root of the port. */
@@ -144,7 +144,7 @@ export interface PlannedAgents<A extends ComposedAgent> {
   close?(): Promise<void>;
 }
 
-/** What a server serves. */
+/** The agents and handlers of a server. */
 interface Contents<P> {
   /** Options of single agents that concern the whole port. Default: none, those of the server say everything. */
   readonly agentOptions?: readonly Pick<ServedAgentOptions, "auth" | "hosts">[];
@@ -160,7 +160,7 @@ async function serveAll<A extends ComposedAgent, P extends PlannedAgents<A>>(
 ): Promise<{ readonly port: ListeningPort; readonly registry: AgentRegistry<A>; readonly agents: P }> {
   const boundAddress = bindAddress(options);
   const { host } = boundAddress;
-  const process = await openHostProcess(options);
+  const process = await openServerProcess(options);
   const { clock, load, admission } = process;
   const logger = process.resolveLogger(options.logger);
   let agents: (P & PlannedAgents<A>) | undefined;

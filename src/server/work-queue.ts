@@ -50,10 +50,10 @@ export function createWorkQueue({ clock, isShared }: WorkQueueOptions): WorkQueu
     }
     owedMs += tookMs;
     works.endTurn(caller);
-    setImmediate(rest);
+    setImmediate(pauseTurn);
   };
 
-  const rest = (): void => {
+  const pauseTurn = (): void => {
     const ms = owedMs;
     if (works.size > 0 && ms < turnMs) return takeTurn();
     owedMs = 0;

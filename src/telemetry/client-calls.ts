@@ -1,15 +1,15 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Attributes, Context, Span } from "@opentelemetry/api";
-import { type Step, streamOfSteps } from "../protocol/async/steps.js";
+import { createStepStream, type Step } from "../protocol/async/steps.js";
 import type { CallOptions } from "../protocol/context.js";
-import { A2AError, messageOf } from "../protocol/errors.js";
+import { A2AError, readErrorMessage } from "../protocol/errors.js";
 import type { InterceptedReply, Interceptor } from "../protocol/intercept.js";
-import { type OperationName, operationOf, type StreamItem } from "../protocol/operations.js";
+import { findOperation, type OperationName, type StreamItem } from "../protocol/operations.js";
 import type { OpenTelemetry } from "./api.js";
 import { type CallInterface, callAttributes, formatMethod, isInProcess, outcomeAttributes } from "./calls.js";
 import { type Meters, openMeters, scope } from "./meters.js";
 import type { ExceptionDetail } from "./options.js";
-import { quietly } from "./trace-context.js";
+import { suppressTracing } from "./trace-context.js";
 
 /** The interface over which a client reaches its agent. */
 interface ReachedInterface extends CallInterface {
@@ -28,7 +28,7 @@ export interface ClientTelemetry {
   /** Records that the current call has opened a stream. The second time, the stream was resumed. */
   noteStream(): void;
   /** Runs work without instrumentation: requests of a call have its span and its headers already. */
-  quietly<T>(work: () => T): T;
+  suppressTracing<T>(work: () => T): T;
 }
 
 /** Follows the calls of clients with a span and a duration each. */
@@ -42,7 +42,7 @@ export function followClientCalls(api: OpenTelemetry, exceptions: ExceptionDetai
   const interceptor =
     (interfaceNow: () => ReachedInterface | undefined): Interceptor<CallOptions> =>
     async (request, next) => {
-      const operation = operationOf(request.operation);
+      const operation = findOperation(request.operation);
       const parent = context.active();
       const attributes = callAttributes(operation, interfaceNow() ?? noInterface);
       const span = tracer.startSpan(formatMethod(operation), { kind: api.SpanKind.CLIENT, attributes }, parent);
@@ -68,7 +68,7 @@ export function followClientCalls(api: OpenTelemetry, exceptions: ExceptionDetai
     interceptor,
     note: (event) => calls.getStore()?.note(event),
     noteStream: () => calls.getStore()?.noteStream(),
-    quietly: (work) => quietly(api, context.active(), work),
+    suppressTracing: (work) => suppressTracing(api, context.active(), work),
   };
 }
 
@@ -108,7 +108,7 @@ function followStream(
       throw error;
     }
   };
-  return streamOfSteps(next, () => {
+  return createStepStream(next, () => {
     call.end(undefined);
     return runInside(() => source.return?.());
   });
@@ -142,7 +142,7 @@ class ClientCall {
 
   note(event: CallEvent): void {
     const { meters, span, operation, interfaceNow } = this.#facts;
-    const method = formatMethod(operationOf(operation));
+    const method = formatMethod(findOperation(operation));
     const { binding, version } = interfaceNow() ?? noInterface;
     const way = { "a2a.protocol.binding": binding, "a2a.protocol.version": version };
     meters.count(event, { "rpc.method": method, ...(event === "fallbacks" ? way : {}) });
@@ -156,7 +156,7 @@ class ClientCall {
     const at = interfaceNow();
     const way = at ?? noInterface;
     const attributes = {
-      ...callAttributes(operationOf(operation), way),
+      ...callAttributes(findOperation(operation), way),
       ...(at === undefined || isInProcess(at.binding) ? {} : readServer(at.url)),
       ...(failure === undefined ? outcomeAttributes("OK", way.binding) : failureAttributes(failure.error, way.binding)),
     };
@@ -166,7 +166,7 @@ class ClientCall {
       span.setAttributes({ ...attributes, ...readReference(failure?.error) });
       const status = { code: api.SpanStatusCode.ERROR };
       if (failure !== undefined)
-        span.setStatus(exceptions === "full" ? { ...status, message: messageOf(failure.error) } : status);
+        span.setStatus(exceptions === "full" ? { ...status, message: readErrorMessage(failure.error) } : status);
     }
     span.end();
   }

@@ -4,10 +4,10 @@ import { within } from "../protocol/async/pause.js";
 import { systemClock } from "../protocol/async/system-clock.js";
 import type { Logger } from "../protocol/logger.js";
 import type { OpenTelemetry } from "./api.js";
-import { both, type Meters, openMeters, stopAll } from "./meters.js";
+import { combineMeters, type Meters, openMeters, stopAll } from "./meters.js";
 import type { TelemetryOptions } from "./options.js";
 import { followServerCalls } from "./server-calls.js";
-import type { FollowedAgent, HostFigures, TaskSource, Telemetry } from "./telemetry.js";
+import type { FollowedAgent, ServerStats, TaskSource, Telemetry } from "./telemetry.js";
 import { followTurns } from "./turns.js";
 import { followWebhooks } from "./webhooks.js";
 
@@ -18,7 +18,7 @@ export async function createTelemetry(
 ): Promise<Telemetry> {
   const metricsServer = metrics && (await (await import("./prometheus.js")).serveMetrics(api, metrics));
   const sdkMeters = openMeters(api.metrics.getMeterProvider());
-  const meters = metricsServer === undefined ? sdkMeters : both(sdkMeters, openMeters(metricsServer.provider));
+  const meters = metricsServer === undefined ? sdkMeters : combineMeters(sdkMeters, openMeters(metricsServer.provider));
 
   const outsideTrace = <T>(work: () => T): T => api.context.with(api.ROOT_CONTEXT, work);
   return {
@@ -32,7 +32,7 @@ export async function createTelemetry(
       meters.recordLater("flush", durationMs / 1_000, attributes, api.ROOT_CONTEXT);
       meters.recordLater("flushWrites", writes, attributes, api.ROOT_CONTEXT);
     },
-    watch: (agent, read) => watchFigures(meters, agent, read),
+    watch: (agent, read) => watchStats(meters, agent, read),
     logger: (logger) => tracedLogger(api, logger),
     clock: (clock) => ({
       now: clock.now.bind(clock),
@@ -68,20 +68,20 @@ const storeNumbers = new WeakMap<object, number>();
 let stores = 0;
 
 /** The same name for all servers of the process that have the agent on this store, or on stores of one database. */
-function nameOfSource({ store, agentId }: TaskSource, database: string | undefined): string {
+function describeSource({ store, agentId }: TaskSource, database: string | undefined): string {
   const number = storeNumbers.get(store) ?? ++stores;
   storeNumbers.set(store, number);
   return `${database ?? number} ${agentId}`;
 }
 
-function watchFigures(meters: Meters, { name }: FollowedAgent, read: () => HostFigures): () => void {
+function watchStats(meters: Meters, { name }: FollowedAgent, read: () => ServerStats): () => void {
   const agent = { "gen_ai.agent.name": name };
   const one = (value: number | undefined, more: Attributes = {}) =>
     value === undefined ? [] : [{ value, attributes: { ...more, ...agent } }];
   const ofState = (state: string, value: number | undefined) => one(value, { "trivium.turn.state": state });
   const ofWait = (wait: string, value: number | undefined) => one(value, { "trivium.parked.until": wait });
   const stops = [
-    meters.once(watchEventLoop),
+    meters.shareGauges(watchEventLoop),
     meters.observe("streams", () => one(read().streams)),
     meters.observe("streamLag", () => one(read().streamLag)),
     meters.observe("inbox", () => one(read().inbox)),
@@ -94,7 +94,7 @@ function watchFigures(meters: Meters, { name }: FollowedAgent, read: () => HostF
       const { parked: count, taskSource: tasksIn } = read();
       const tasks = await count?.();
       const readings = [...ofWait("time", tasks?.timed), ...ofWait("call", tasks?.untimed)];
-      const source = tasksIn && nameOfSource(tasksIn, tasks?.database);
+      const source = tasksIn && describeSource(tasksIn, tasks?.database);
       return source === undefined ? readings : readings.map((each) => ({ ...each, source }));
     }),
   ];

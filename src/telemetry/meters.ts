@@ -30,7 +30,7 @@ export interface Meters {
   /** Reads a gauge whenever metrics are collected, until the returned function is called. */
   observe(name: NameOf<"gauge">, read: ReadGauge): () => void;
   /** Calls `start` for its first user, and the function that it returned after the last: for gauges of the process. */
-  once(start: (meters: Meters) => () => void): () => void;
+  shareGauges(start: (meters: Meters) => () => void): () => void;
   /** Records the queued values. */
   flush(): void;
 }
@@ -116,7 +116,7 @@ function createMeters(provider: MeterProvider): Meters {
       readers.add(read);
       return () => void readers.delete(read);
     },
-    once(start) {
+    shareGauges(start) {
       const watcher = watchers.get(start) ?? { users: 0, stop: start(meters) };
       watchers.set(start, watcher);
       watcher.users += 1;
@@ -157,7 +157,7 @@ export function stopAll(stops: readonly (() => void)[]): () => void {
 }
 
 /** Measures with both: the SDK and the metrics endpoint. */
-export function both(one: Meters, other: Meters): Meters {
+export function combineMeters(one: Meters, other: Meters): Meters {
   return {
     record(...args) {
       one.record(...args);
@@ -172,7 +172,7 @@ export function both(one: Meters, other: Meters): Meters {
       other.count(...args);
     },
     observe: (...args) => stopAll([one.observe(...args), other.observe(...args)]),
-    once: (start) => stopAll([one.once(start), other.once(start)]),
+    shareGauges: (start) => stopAll([one.shareGauges(start), other.shareGauges(start)]),
     flush() {
       one.flush();
       other.flush();

@@ -31,7 +31,7 @@ export function followServerCalls(
 ): CallTelemetry {
   const tracer = api.trace.getTracer(...scope);
   const contextFor = callerContexts(api);
-  const kindOf = memoize((operation: Operation | undefined) =>
+  const findKind = memoize((operation: Operation | undefined) =>
     memoize((binding: string) =>
       memoize((version: string | undefined): CallKind => {
         const attributes = kindAttributes(operation, { binding, version }, agent);
@@ -41,7 +41,7 @@ export function followServerCalls(
   );
   return {
     begin({ binding, operation, version, header }, ageMs) {
-      const kind = kindOf(operation)(binding)(version);
+      const kind = findKind(operation)(binding)(version);
       const parent = contextFor(header);
       const span = tracer.startSpan(
         kind.name,
@@ -97,9 +97,9 @@ class ServerCallTrace extends SpanTrace implements CallTrace {
   }
 
   end(outcome: CallOutcome): void {
-    const { agent, attributes, meters, outcome: attributesOf } = this.#kind;
+    const { agent, attributes, meters, outcome: toAttributes } = this.#kind;
     const { code, durationMs, error } = outcome;
-    meters.recordLater("serverCall", durationMs / 1_000, attributesOf(code), this.exemplarContext);
+    meters.recordLater("serverCall", durationMs / 1_000, toAttributes(code), this.exemplarContext);
     const limit = error?.metadata["limit"];
     if (limit !== undefined && (code === "resourceExhausted" || code === "unavailable")) {
       meters.count("refused", { "trivium.limit": limit, "rpc.method": attributes["rpc.method"], ...agent });

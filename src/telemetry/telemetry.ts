@@ -1,7 +1,7 @@
 import type { Clock } from "../protocol/async/clock.js";
 import type { Logger } from "../protocol/logger.js";
 import type {
-  AgentFigures,
+  AgentStats,
   CallTelemetry,
   ParkedCount,
   StoreFlush,
@@ -40,7 +40,7 @@ export interface TaskSource {
 }
 
 /** The figures of a server at one moment; a server without webhooks or a store leaves theirs out. */
-export interface HostFigures extends Partial<AgentFigures> {
+export interface ServerStats extends Partial<AgentStats> {
   /** Open streams. */
   readonly streams: number;
   /** Webhooks that have a notification due or under way. */
@@ -62,7 +62,7 @@ export interface Telemetry {
   /** Records a commit of the store. */
   readonly recordFlush: (flush: StoreFlush) => void;
   /** Reads figures whenever metrics are collected, until the returned function is called. */
-  watch(agent: FollowedAgent, read: () => HostFigures): () => void;
+  watch(agent: FollowedAgent, read: () => ServerStats): () => void;
   /** Adds the current trace and span to log records. */
   logger(logger: Logger): Logger;
   /** Runs timers outside the trace in which they were set: later work is not a part of it. */

@@ -115,6 +115,6 @@ function callerContext(
 const suppressionKey = "OpenTelemetry SDK Context Key SUPPRESS_TRACING";
 
 /** Runs a request that has its span and its headers already: instrumentation adds none. */
-export function quietly<T>({ context, createContextKey }: OpenTelemetry, parent: Context, request: () => T): T {
+export function suppressTracing<T>({ context, createContextKey }: OpenTelemetry, parent: Context, request: () => T): T {
   return context.with(parent.setValue(createContextKey(suppressionKey), true), request);
 }

@@ -143,7 +143,7 @@ class AgentTurnTrace extends SpanTrace implements TurnTrace {
 
   end(outcome: TurnOutcome, error: unknown): void {
     const { meters, agent, endAttributes } = this.#kind;
-    const type = outcome === "failed" || outcome === "refused" ? kindOfError(error) : undefined;
+    const type = outcome === "failed" || outcome === "refused" ? describeError(error) : undefined;
     const attributes = endAttributes(this.#turn.cause)(outcome)(type);
     const { exemplarContext: measured } = this;
     meters.recordLater("turn", this.#seconds(), attributes, measured);
@@ -155,7 +155,7 @@ class AgentTurnTrace extends SpanTrace implements TurnTrace {
     this.span.setAttributes(attributes);
     if (outcome === "failed") this.span.setStatus({ code: this.api.SpanStatusCode.ERROR });
     if (outcome === "failed" && error instanceof Error) {
-      this.span.recordException(this.#kind.exceptions === "full" ? error : { name: kindOfError(error) });
+      this.span.recordException(this.#kind.exceptions === "full" ? error : { name: describeError(error) });
     }
     this.span.end();
   }
@@ -166,7 +166,7 @@ class AgentTurnTrace extends SpanTrace implements TurnTrace {
 }
 
 /** The value of `error.type`: the code of our errors, the name of others. */
-function kindOfError(error: unknown): string {
+function describeError(error: unknown): string {
   if (error instanceof A2AError) return error.code;
   return error instanceof Error && error.name !== "" ? error.name : "_OTHER";
 }

@@ -2,7 +2,7 @@ import type { Attributes } from "@opentelemetry/api";
 import type { WebhookTelemetry } from "../protocol/telemetry/follow.js";
 import type { OpenTelemetry } from "./api.js";
 import { type Meters, scope } from "./meters.js";
-import { quietly, toSpanContext } from "./trace-context.js";
+import { suppressTracing, toSpanContext } from "./trace-context.js";
 
 /** Follows calls of webhooks. Each has its own trace, linked to the cause of the turn that it reports. */
 export function followWebhooks(api: OpenTelemetry, meters: Meters, agent: Attributes): WebhookTelemetry {
@@ -20,7 +20,7 @@ export function followWebhooks(api: OpenTelemetry, meters: Meters, agent: Attrib
       const headers: Record<string, string> = {};
       propagation.inject(context, headers);
       const startedAt = performance.now();
-      const outcome = await quietly(api, context, () => deliver(headers));
+      const outcome = await suppressTracing(api, context, () => deliver(headers));
       const outcomeAttributes = { "trivium.push.outcome": outcome.kind, ...agent };
       meters.record("webhook", (performance.now() - startedAt) / 1_000, outcomeAttributes, context);
       span.setAttributes(outcomeAttributes);

@@ -44,7 +44,7 @@ export async function waitFor(
   const timer = setTimeout(() => deadline.abort(), timeoutMs);
   let state: Answer["state"] | "unknown" = "unknown";
   try {
-    for await (const task of versionsOf(client, { id: taskId, tenant }, deadline.signal)) {
+    for await (const task of watchTask(client, { id: taskId, tenant }, deadline.signal)) {
       const answer = answerOf(task);
       state = answer.state;
       if (isMet(answer)) return answerOf(copyTask(task));
@@ -59,7 +59,7 @@ export async function waitFor(
 }
 
 /** Yields the current task, and again after each event. */
-async function* versionsOf(
+async function* watchTask(
   { operations }: Calls,
   request: { readonly id: string; readonly tenant: string },
   signal: AbortSignal,

@@ -93,7 +93,7 @@ export interface JsonRpcAdapter extends JsonAdapter {
   /** Wire method name → operation. */
   readonly methods: ReadonlyMap<string, Operation>;
   /** The method of an operation, or `undefined` if this version has none. */
-  methodOf(operation: Operation): string | undefined;
+  findMethod(operation: Operation): string | undefined;
   /**
    * Accepts requests without `jsonrpc` or `id`. The answer to a request without `id` has the id `null`, in streams and
    * errors too.
@@ -112,7 +112,7 @@ export interface JsonRpcAdapter extends JsonAdapter {
    * Whether a result or event has the form of an older version that shares methods with this one. Used while the
    * agent's version is undecided.
    */
-  isOfOlder?(result: JsonValue): boolean;
+  isFromOlder?(result: JsonValue): boolean;
   /** GET path of the extended card, relative to the agent's base, in versions that have no method for it. */
   readonly extendedCardPath?: string | undefined;
   /** URL of the extended card at a peer with this JSON-RPC URL. */
@@ -153,11 +153,11 @@ export interface GrpcAdapter extends Adapter {
   writeStream(operation: Operation, request: AnyMessage): StreamWriter<AnyMessage>;
   readStream(operation: Operation, request?: AnyMessage): StreamReader<AnyMessage>;
   /** The gRPC status number of an error, where peers of this version expect another than the error table's. */
-  statusOf?(error: A2AError): number | undefined;
+  findStatus?(error: A2AError): number | undefined;
   /** The error code for a status whose details name no reason, where it differs from the default. */
   readStatus?(status: number, operation: Operation): ErrorCode | undefined;
   /** The prefix that the version puts before a status message. */
-  prefixOf?(error: A2AError): string;
+  findPrefix?(error: A2AError): string;
   /** Parses that prefix when the details name no reason. Returns `undefined` if there is no prefix. */
   readPrefix?(message: string): Pick<A2AError, "code" | "message"> | undefined;
 }

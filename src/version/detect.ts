@@ -49,13 +49,13 @@ export function adaptersFor<F extends NamedVersion>(
   );
   if (!strict) return declared === undefined || matching.length === 0 ? knowing : matching;
   if (matching.length === 0 && knowing.some(({ isImplied }) => !isImplied)) {
-    throw notServedError(declared ?? "(none)", versionsOf(adapters));
+    throw notServedError(declared ?? "(none)", listVersions(adapters));
   }
   return matching;
 }
 
 /** The distinct versions of adapters. */
-export function versionsOf(adapters: readonly { readonly version: string }[]): readonly string[] {
+export function listVersions(adapters: readonly { readonly version: string }[]): readonly string[] {
   return [...new Set(adapters.map(({ version }) => version))];
 }
 

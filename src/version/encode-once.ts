@@ -24,16 +24,16 @@ export interface EventTexts {
   pieces(item: StreamItem): Iterable<string>;
 }
 
-/** Caches the text of events like `encodeOnce`. `piecesOf` returns the text of `encode` in pieces. */
+/** Caches the text of events like `encodeOnce`. `encodePieces` returns the text of `encode` in pieces. */
 export function encodeTextOnce(
   encode: (response: StreamResponse) => string,
-  piecesOf: (response: StreamResponse) => Iterator<string, unknown>,
+  encodePieces: (response: StreamResponse) => Iterator<string, unknown>,
 ): EventTexts {
-  const cacheOf = encodeOnce((response) => ({ made: [] as string[], rest: piecesOf(response) }));
+  const findCache = encodeOnce((response) => ({ made: [] as string[], rest: encodePieces(response) }));
   return {
     text: encodeOnce(encode),
     *pieces(item) {
-      const { made: texts, rest: iterator } = cacheOf(item);
+      const { made: texts, rest: iterator } = findCache(item);
       for (let index = 0; ; index++) {
         if (index === texts.length) {
           const { done, value } = iterator.next();

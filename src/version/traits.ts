@@ -19,7 +19,7 @@ export function knowsTenants({ protocolVersion }: InterfaceFacts): boolean {
 }
 
 /** Whether cards state the version of each interface. Those of 0.x have one for all, which may not be true of each. */
-export function statesVersion(version: string): boolean {
+export function declaresVersion(version: string): boolean {
   return !version.startsWith("0.");
 }
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { missedScopes, readChallenges } from "../../src/auth/challenge.js";
+import { findMissingScopes, readChallenges } from "../../src/auth/challenge.js";
 
 const read = (header: string) =>
   readChallenges(header).map(({ scheme, parameters }) => [scheme, Object.fromEntries(parameters)]);
@@ -65,10 +65,10 @@ it.each([
   ['Basic error="insufficient_scope", scope="a"', undefined],
   [undefined, undefined],
 ])("finds the scopes that were missed in %s", (header, scopes) => {
-  expect(missedScopes(header)).toEqual(scopes);
+  expect(findMissingScopes(header)).toEqual(scopes);
 });
 
 it("takes no more than 32 scopes from a challenge", () => {
   const scope = Array.from({ length: 100 }, (_, place) => `s${place}`).join(" ");
-  expect(missedScopes(`Bearer error="insufficient_scope", scope="${scope}"`)).toHaveLength(32);
+  expect(findMissingScopes(`Bearer error="insufficient_scope", scope="${scope}"`)).toHaveLength(32);
 });

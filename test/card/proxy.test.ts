@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Caller, callerNetwork, forwardedBy, type TrustProxy } from "../../src/card/proxy.js";
+import { type Caller, callerNetwork, createForwardedReader, type TrustProxy } from "../../src/card/proxy.js";
 
 const inner = "10.0.0.1";
 const outer = "10.0.0.2";
@@ -7,7 +7,7 @@ const stranger = "203.0.113.9";
 
 function read(trust: TrustProxy, headers: Readonly<Record<string, string>>, remoteAddress: string | undefined = inner) {
   const caller: Caller = { secure: false, remoteAddress, header: (name) => headers[name] };
-  return forwardedBy(trust)(caller);
+  return createForwardedReader(trust)(caller);
 }
 
 it.each([

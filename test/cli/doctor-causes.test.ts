@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { type AgentOptions, type AgentServer, Client, completed, type ServeOptions, serve } from "trivium";
 import { apiKey } from "trivium/auth";
 import { describe, expect, it } from "vitest";
-import { readableTls } from "../../src/cli/doctor/finding.js";
+import { explainTlsErrors } from "../../src/cli/doctor/finding.js";
 import { checkReadiness } from "../../src/cli/doctor/readiness.js";
 import { memoryTaskStore } from "../../src/store/memory/task-store.js";
 import { trivium } from "../support/command.js";
@@ -241,6 +241,6 @@ describe("what OpenSSL says", () => {
     ["40AD:error:0A000999:SSL routines:f:something new:../a.c:77:\n", "TLS failed: something new"],
     ["connect ECONNREFUSED 127.0.0.1:1", "connect ECONNREFUSED 127.0.0.1:1"],
   ])("is put in words: %s", (text, words) => {
-    expect(readableTls(text)).toBe(words);
+    expect(explainTlsErrors(text)).toBe(words);
   });
 });

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Agent, artifact, file, type Server, serve } from "trivium";
 import { afterAll, beforeAll, describe, it } from "vitest";
-import { type SaveOptions, saveFiles, silenceMs } from "../../src/cli/save-files.js";
+import { idleTimeoutMs, type SaveOptions, saveFiles } from "../../src/cli/save-files.js";
 import type { FileContent } from "../../src/protocol/content/read.js";
 import { startTrivium, trivium } from "../support/command.js";
 import { type HttpServer, serveHttp } from "../support/http-agent.js";
@@ -115,7 +115,7 @@ describe.concurrent("--save", () => {
       const isOver = Promise.race([failure.then(() => true), once(files.server, "request").then(() => false)]);
       if (path === "/silent") await isOver;
       const advance = async (): Promise<boolean> => {
-        await clock.advance(silenceMs);
+        await clock.advance(idleTimeoutMs);
         return Promise.race([
           failure.then(() => true),
           new Promise<boolean>((resolve) => setImmediate(resolve, false)),

@@ -1,6 +1,6 @@
 import { Client, ConnectionError, reply, serve } from "trivium";
 import { describe, expect, it } from "vitest";
-import { bindingNameOf } from "../../src/protocol/bindings.js";
+import { toBindingName } from "../../src/protocol/bindings.js";
 import { localTls } from "../support/tls.js";
 
 const { key, cert } = localTls;
@@ -41,7 +41,7 @@ describe.each(["JSONRPC", "HTTP+JSON", "GRPC", "CONNECT"])("over %s", (binding) 
       entry.url = entry.url.replace(portOf(open.url), portOf(closed.url));
     }
     card.supportedInterfaces = card.supportedInterfaces.filter(
-      ({ protocolBinding }) => bindingNameOf(protocolBinding) === binding,
+      ({ protocolBinding }) => toBindingName(protocolBinding) === binding,
     );
     await using client = await Client.connect(card, { tls: { ca: cert }, retry: false });
     const before = started;

@@ -26,7 +26,7 @@ function createMemory(runningMaxBytes = 1000) {
 function follow(turn: TurnMemory) {
   const state = { goesOn: false };
   const ask = (): void => {
-    const room = turn.room();
+    const room = turn.waitForMemory();
     if (room === undefined) state.goesOn = true;
     else void room.then(ask);
   };
@@ -40,10 +40,10 @@ describe("the memory of running tasks", () => {
   it("lets no turn wait while its owner has its share, which is half of what others leave", () => {
     const { open } = createMemory();
     const alice = open("alice", 500);
-    expect(alice.room()).toBeUndefined();
+    expect(alice.waitForMemory()).toBeUndefined();
     const bob = open("bob", 250);
-    expect(bob.room()).toBeUndefined();
-    expect(open("carol", 125).room()).toBeUndefined();
+    expect(bob.waitForMemory()).toBeUndefined();
+    expect(open("carol", 125).waitForMemory()).toBeUndefined();
   });
 
   it("lets one turn go on beyond the share, and the next one when it has ended", async () => {
@@ -54,7 +54,7 @@ describe("the memory of running tasks", () => {
     expect(goOn()).toEqual([true, false, false, false]);
     expect(memory.waitingTurns).toBe(3);
     turns[0]?.add(5000);
-    expect(turns[0]?.room()).toBeUndefined();
+    expect(turns[0]?.waitForMemory()).toBeUndefined();
     turns[0]?.close();
     await turnOver();
     expect(goOn()).toEqual([true, true, false, false]);
@@ -69,7 +69,7 @@ describe("the memory of running tasks", () => {
   it("lets turns of others go on while an owner has more than its share", () => {
     const { open } = createMemory();
     for (let index = 0; index < 60; index++) follow(open("greedy", 10));
-    for (const owner of ["alice", "bob", "carol"]) expect(open(owner, 20).room()).toBeUndefined();
+    for (const owner of ["alice", "bob", "carol"]) expect(open(owner, 20).waitForMemory()).toBeUndefined();
   });
 
   it("gives the reserve to owners in turn", async () => {
@@ -78,12 +78,12 @@ describe("the memory of running tasks", () => {
     const order: string[] = [];
     const wait = (owner: string): void => {
       const turn = open(owner, 90);
-      void turn.room()?.then(() => {
+      void turn.waitForMemory()?.then(() => {
         order.push(owner);
         turn.close();
       });
     };
-    expect(first.room()).toBeUndefined();
+    expect(first.waitForMemory()).toBeUndefined();
     for (const owner of ["alice", "alice", "bob", "bob"]) wait(owner);
     first.close();
     await turnOver();
@@ -93,17 +93,17 @@ describe("the memory of running tasks", () => {
   it("lets a turn that asks again wait once, and forgets it when it has ended", async () => {
     const { clock, memory, open } = createMemory();
     const [first, second] = [open("alice", 600), open("alice", 600)];
-    expect(first.room()).toBeUndefined();
-    void second.room();
+    expect(first.waitForMemory()).toBeUndefined();
+    void second.waitForMemory();
     let isWoken = false;
-    const again = second.room()?.then(() => {
+    const again = second.waitForMemory()?.then(() => {
       isWoken = true;
     });
     expect(memory.waitingTurns).toBe(1);
     second.close();
     expect([memory.waitingTurns, clock.pending()]).toEqual([0, []]);
     const third = open("alice", 600);
-    const wait = third.room();
+    const wait = third.waitForMemory();
     first.close();
     await wait;
     expect(isWoken).toBe(false);
@@ -118,7 +118,7 @@ describe("the memory of running tasks", () => {
     const reserved = open("alice", 10);
     const turns = [100, 300, 200, 50].map((bytes) => open("alice", bytes));
     for (const turn of [reserved, ...turns]) follow(turn);
-    expect(waiting.room()).toBeUndefined();
+    expect(waiting.waitForMemory()).toBeUndefined();
     await clock.advance(waitMs - 1);
     expect(ended).toEqual([]);
     await clock.advance(1);
@@ -126,7 +126,10 @@ describe("the memory of running tasks", () => {
     expect(ended.map(({ bytes }) => bytes)).toEqual([300, 200]);
     for (const turn of ended) turn.close();
     await turnOver();
-    expect(turns.filter((turn) => !ended.includes(turn)).map((turn) => turn.room())).toEqual([undefined, undefined]);
+    expect(turns.filter((turn) => !ended.includes(turn)).map((turn) => turn.waitForMemory())).toEqual([
+      undefined,
+      undefined,
+    ]);
   });
 
   it("lets a turn go on when what its owner's tasks have written is stored", async () => {
@@ -163,7 +166,7 @@ describe("the memory of running tasks", () => {
     await clock.advance(waitMs);
     const [first] = ended;
     first?.add(10);
-    expect(first?.room()).toBeUndefined();
+    expect(first?.waitForMemory()).toBeUndefined();
     for (const turn of turns) {
       turn.close();
       turn.add(100);
@@ -177,7 +180,7 @@ describe("the memory of running tasks", () => {
 /** What a turn writes: one piece after another. */
 async function writePieces(turn: TurnMemory, random: Random, pieces: number, onWrite: () => void): Promise<void> {
   for (let piece = 0; piece < pieces && !turn.isEnding; piece++) {
-    for (let room = turn.room(); room !== undefined; room = turn.room()) await room;
+    for (let room = turn.waitForMemory(); room !== undefined; room = turn.waitForMemory()) await room;
     turn.add(random.int(1, 20));
     onWrite();
     if (random.chance(0.3)) await turnOver();

@@ -77,7 +77,7 @@ const slotOf = (key: string) => ({ key, max: 1, refusal: () => new A2AError("res
 function createSender() {
   const started: string[] = [];
   const send = (slots: TurnSlots, owner: string, ofCallers: readonly string[] = []): Promise<unknown> => {
-    const room = slots.room({ scope: scopeOf(owner), slots: ofCallers.map(slotOf) }, 1);
+    const room = slots.waitForRoom({ scope: scopeOf(owner), slots: ofCallers.map(slotOf) }, 1);
     if (room === undefined) throw new Error("it need not wait");
     return room.then((free) => {
       started.push(owner);

@@ -16,7 +16,7 @@ import { type AuthScheme, apiKey, basic, bearerJwt, oauth2, openIdConnect } from
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Transport } from "../../src/binding/transport.js";
 import { A2AError, type ErrorCode } from "../../src/protocol/errors.js";
-import { invokeStream, invokeUnary, type OperationName, operationOf } from "../../src/protocol/operations.js";
+import { findOperation, invokeStream, invokeUnary, type OperationName } from "../../src/protocol/operations.js";
 import { type HttpServer, serveHttp } from "../support/http-agent.js";
 import { expectNoInternals } from "../support/raw-wire.js";
 import { type LogLine, recordingLogger } from "../support/recording-logger.js";
@@ -257,7 +257,7 @@ function watch(server: Started, log: readonly LogLine[], sent = headers): Watche
       const { tap, transport } = await line;
       const id = String(++serial);
       const options = { headers: { ...sent, [callHeader]: id } };
-      const operation = operationOf(name);
+      const operation = findOperation(name);
       const request = name.startsWith("send") ? say("go") : create(operation.input);
       const replies: unknown[] = [];
       let error: A2AError | undefined;

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { silentLogger } from "../../src/protocol/logger.js";
-import { LaneMap } from "../../src/push/call-scheduler.js";
+import { LaneMap } from "../../src/push/attempt-scheduler.js";
 import { CircuitBreaker } from "../../src/push/circuit-breaker.js";
 import { defaultPushLimits } from "../../src/push/limits.js";
 import { createVirtualClock } from "../support/virtual-clock.js";

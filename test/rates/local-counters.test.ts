@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { Claim } from "../../src/rates/counters.js";
 import type { WindowLimit } from "../../src/rates/limits.js";
 import { LocalCounters, loadLimiters } from "../../src/rates/local-counters.js";
-import { periodOf, shiftOf } from "../../src/rates/rate.js";
+import { computeShift, findPeriod } from "../../src/rates/rate.js";
 import { createVirtualClock } from "../support/virtual-clock.js";
 
 const hourMs = 3_600_000;
@@ -37,13 +37,13 @@ it("a window ends by the clock of the process, at a time of its caller's own", a
   const owner = limitOf(1);
   expect([await isTaken(claim(owner, "a")), await isTaken(claim(owner, "a"))]).toEqual([true, false]);
   const { refusal: refused } = await counters.take([claim(owner, "a")]);
-  const { endsInMs } = periodOf(clock.now(), hourMs, shiftOf("a", hourMs));
+  const { endsInMs } = findPeriod(clock.now(), hourMs, computeShift("a", hourMs));
   expect(refused).toEqual({ limit: owner, left: 0, endsInMs });
   await clock.advance(endsInMs - 1);
   expect(await isTaken(claim(owner, "a"))).toBe(false);
   await clock.advance(1);
   expect(await isTaken(claim(owner, "a"))).toBe(true);
-  expect(shiftOf("a", hourMs)).not.toBe(shiftOf("b", hourMs));
+  expect(computeShift("a", hourMs)).not.toBe(computeShift("b", hourMs));
 });
 
 it("calls at the same time get no more than there is, and a refused call takes nothing", async () => {

@@ -2,7 +2,7 @@ import { toBinary } from "@bufbuild/protobuf";
 import { completed, reply, serve } from "trivium";
 import { describe, expect, it } from "vitest";
 import { gateway } from "../../src/gateway/gateway.js";
-import { operationOf } from "../../src/protocol/operations.js";
+import { findOperation } from "../../src/protocol/operations.js";
 import { frame, rawSession } from "../support/grpc-raw.js";
 import { rawCall } from "../support/http-agent.js";
 import { connectBody, connectTarget } from "../support/http-ends.js";
@@ -118,7 +118,7 @@ describe("the answer", () => {
     const headers = { "x-request-id": "mine" };
     const listed = await session.call("ListTasks", frame(new Uint8Array(0)), headers);
     expect(listed.headers["x-request-id"]).toBe("mine");
-    const none = toBinary(operationOf("getTask").input, requestOf("getTask", { id: "none" }));
+    const none = toBinary(findOperation("getTask").input, requestOf("getTask", { id: "none" }));
     const missed = await session.call("GetTask", frame(none), headers);
     expect({ status: missed.status, id: { ...missed.headers, ...missed.trailers }["x-request-id"] }).toEqual({
       status: 5,

@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import type { AdmittedCall, Service } from "../../src/binding/service.js";
 import { noop } from "../../src/protocol/async/noop.js";
-import { runAtOnce } from "../../src/protocol/async/run-at-once.js";
+import { runSteps } from "../../src/protocol/async/run-steps.js";
 import type { ServerContext } from "../../src/protocol/context.js";
 import { A2AError } from "../../src/protocol/errors.js";
 import { MessageSchema, Role, type SendMessageRequest, TaskState } from "../../src/protocol/model.js";
@@ -51,7 +51,7 @@ export function statusItem(number: number, state = TaskState.WORKING): StreamIte
 /** A place for a call that books nothing. */
 export function inPlace(changes: Partial<AdmittedCall> = {}): AdmittedCall {
   const { hold = noop } = changes;
-  return { receive: hold, hold, release: noop, leave: noop, work: runAtOnce, ...changes };
+  return { receive: hold, hold, release: noop, leave: noop, work: runSteps, ...changes };
 }
 
 /** A service over a handler, without authentication by default. */

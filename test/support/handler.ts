@@ -1,7 +1,7 @@
 import type { TaskStore } from "../../src/core/ports.js";
 import {
   createRequestHandler,
-  type HostedHandler,
+  type ReplaceableHandler,
   type RequestHandlerOptions,
 } from "../../src/core/request-handler.js";
 import { createContext, type ServerContext } from "../../src/protocol/context.js";
@@ -22,7 +22,7 @@ type Caller = Partial<Omit<ServerContext, "signal" | "caller">> & {
 
 /** An agent's request handler without a binding, and its operations for a caller. */
 export interface TestHandler {
-  readonly handler: HostedHandler;
+  readonly handler: ReplaceableHandler;
   readonly operations: Operations<ServerContext>;
   /** The operations for callers that name their tasks. */
   readonly namedOperations: Operations<ServerContext>;

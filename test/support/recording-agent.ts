@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import type { Service } from "../../src/binding/service.js";
 import { TaskPushNotificationConfigSchema, TaskSchema } from "../../src/protocol/model.js";
-import { type OperationName, operationOf } from "../../src/protocol/operations.js";
+import { findOperation, type OperationName } from "../../src/protocol/operations.js";
 import { echo, serviceOf, statusItem } from "./echo-service.js";
 import { httpAgent, type RawReply, rawCall } from "./http-agent.js";
 
@@ -24,7 +24,7 @@ export async function recordingAgent(changes: Partial<Service> = {}) {
   };
   const emptyReply = (name: OperationName) => async (request: unknown) => {
     calls.push({ name, request });
-    return create(operationOf(name).output) as never;
+    return create(findOperation(name).output) as never;
   };
   const service = serviceOf(
     {

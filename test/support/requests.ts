@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { Role, SendMessageRequestSchema } from "../../src/protocol/model.js";
-import { operationOf, type RequestOf } from "../../src/protocol/operations.js";
+import { findOperation, type RequestOf } from "../../src/protocol/operations.js";
 
 /** A message of one word. */
 export const hello: RequestOf<"sendMessage"> = create(SendMessageRequestSchema, {
@@ -8,6 +8,6 @@ export const hello: RequestOf<"sendMessage"> = create(SendMessageRequestSchema, 
 });
 
 export const getTask: RequestOf<"getTask"> = {
-  ...(create(operationOf("getTask").input) as RequestOf<"getTask">),
+  ...(create(findOperation("getTask").input) as RequestOf<"getTask">),
   id: "t",
 };

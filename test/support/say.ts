@@ -11,7 +11,7 @@ import {
   type Task,
   TaskState,
 } from "../../src/protocol/model.js";
-import { type OperationName, operationOf, type RequestOf, type StreamItem } from "../../src/protocol/operations.js";
+import { findOperation, type OperationName, type RequestOf, type StreamItem } from "../../src/protocol/operations.js";
 import { toParts } from "../../src/protocol/parts.js";
 
 type SendInit = MessageInitShape<typeof SendMessageRequestSchema>;
@@ -41,7 +41,7 @@ export function say(content: string | Part | readonly Part[], options: SayOption
 
 /** A request of another operation, from its fields. */
 export function requestOf<K extends OperationName>(name: K, fields: Partial<RequestOf<K>> = {}): RequestOf<K> {
-  return create(operationOf(name).input, fields as Record<string, unknown>) as RequestOf<K>;
+  return create(findOperation(name).input, fields as Record<string, unknown>) as RequestOf<K>;
 }
 
 /** The task of an answer. Fails when it is a message. */

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { MessageSchema, PartSchema, Role } from "../../src/protocol/model.js";
-import { type OperationName, operationOf, type RequestOf } from "../../src/protocol/operations.js";
+import { findOperation, type OperationName, type RequestOf } from "../../src/protocol/operations.js";
 
 /** A request with every field that an operation needs, with a tenant and ids that need escaping. */
 export function validRequest<K extends OperationName>(name: K): RequestOf<K> {
@@ -13,7 +13,7 @@ export function validRequest<K extends OperationName>(name: K): RequestOf<K> {
     taskId: "t 1#%",
     url: "https://hook.example/?a=b&c",
   };
-  const { input } = operationOf(name);
+  const { input } = findOperation(name);
   const fields = input.fields.map(({ localName }) => localName).filter((field) => field in values);
   return create(input, Object.fromEntries(fields.map((field) => [field, values[field]]))) as RequestOf<K>;
 }

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { bindings } from "../../src/protocol/bindings.js";
 import type { HttpJsonAdapter, JsonRpcAdapter } from "../../src/version/codec.js";
-import { adaptersFor, declaredVersion, versionsOf } from "../../src/version/detect.js";
+import { adaptersFor, declaredVersion, listVersions } from "../../src/version/detect.js";
 import { versionEntries, versionTable } from "../../src/version/versions.js";
 
 // Tests which adapter takes a call, using the real adapters of every version.
@@ -57,7 +57,7 @@ function takers(method: string, header: string | undefined, strict: boolean): st
     const adapters = adaptersFor({ adapters: rpcAdapters, strict }, declaredVersion(header, all), ({ methods }) =>
       methods.has(method),
     );
-    return adapters.length === 0 ? "methodNotFound" : versionsOf(adapters).join(" ");
+    return adapters.length === 0 ? "methodNotFound" : listVersions(adapters).join(" ");
   } catch (error) {
     return (error as { readonly code: string }).code;
   }
@@ -102,7 +102,7 @@ describe("of adapters that accept a call", () => {
   const knowing = (version: string, isImplied: boolean) => ({ version, isImplied });
   const adapters = [knowing("1.0", false), knowing("0.3", true)];
   const versions = (declared: string | undefined, strict: boolean, knows: (version: string) => boolean = () => true) =>
-    versionsOf(adaptersFor({ adapters, strict }, declared, ({ version }) => knows(version)));
+    listVersions(adaptersFor({ adapters, strict }, declared, ({ version }) => knows(version)));
 
   it("the newest comes first for callers without a version, and not at all if they must declare one", () => {
     expect(versions(undefined, false)).toEqual(["1.0", "0.3"]);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { AgentSkillSchema, ListTasksRequestSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { readJson } from "../../src/protocol/codec/json/reader.js";
 import { A2AError } from "../../src/protocol/errors.js";
-import { operationOf } from "../../src/protocol/operations.js";
+import { findOperation } from "../../src/protocol/operations.js";
 import { queryFromJson, queryToJson } from "../../src/version/query.js";
 import { v1 } from "../../src/version/v1.0/v1.js";
 
@@ -42,13 +42,13 @@ describe("a bad parameter", () => {
   it("is named together with the others (E-26)", () => {
     const adapter = v1.httpJson;
     const json = adapter?.readQuery(
-      operationOf("listTasks"),
+      findOperation("listTasks"),
       new URLSearchParams("pageSize=0&status=TASK_STATE_RUNNING"),
     );
     const violationsOf = (error: unknown) =>
       error instanceof A2AError ? error.violations.map(({ field }) => field) : [];
     try {
-      adapter?.codec(operationOf("listTasks")).readRequest(json);
+      adapter?.codec(findOperation("listTasks")).readRequest(json);
       expect.unreachable();
     } catch (error) {
       expect(violationsOf(error).toSorted()).toEqual(["pageSize", "status"]);

@@ -8,7 +8,7 @@ import {
 import { A2AError } from "../../protocol/errors.js";
 import type { AuthorizationCodeFlow } from "../options.js";
 import { untilAborted } from "../part.js";
-import { type AuthEndpoint, assertServer, describeEndpoint } from "./server-call.js";
+import { type AuthEndpoint, assertServer, describeEndpoint } from "./server-request.js";
 import { isErrorCode, type OAuthClient, oauthError, requestToken, type Token } from "./token-request.js";
 import type { TokenServer } from "./token-use.js";
 

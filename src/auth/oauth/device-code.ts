@@ -1,10 +1,10 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { pause } from "../../protocol/async/pause.js";
-import { mayCarry } from "../../protocol/authorization/may-carry.js";
+import { maySendSecret } from "../../protocol/authorization/may-send-secret.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { DeviceCodePrompt } from "../options.js";
 import { untilAborted } from "../part.js";
-import { type AuthEndpoint, describeEndpoint, readDuration, readText } from "./server-call.js";
+import { type AuthEndpoint, describeEndpoint, readDuration, readText } from "./server-request.js";
 import { findOAuthError, type OAuthClient, oauthError, requestToken, sendForm, type Token } from "./token-request.js";
 import type { TokenServer } from "./token-use.js";
 
@@ -92,7 +92,7 @@ function readPrompt(
   }
   const link = (name: string): string => {
     const url = readText(json, name, call);
-    if (mayCarry(url, allowPlaintext)) return new URL(url).href;
+    if (maySendSecret(url, allowPlaintext)) return new URL(url).href;
     throw new A2AError("unauthenticated", `${name} of ${describeEndpoint(call)} must be an https URL`);
   };
   const verificationUri = link("verification_uri");

@@ -1,17 +1,17 @@
 import { A2AError } from "../../protocol/errors.js";
-import { scopesMissedBy } from "../challenge.js";
+import { findErrorScopes } from "../challenge.js";
 import type { Credential } from "../credentials.js";
 import type { CredentialEnvironment } from "../options.js";
 import { type CredentialPart, untilAborted } from "../part.js";
 import { createDeviceCodeFlow, type DeviceCodeFlow } from "./device-code.js";
 import {
   answerError,
-  callServer,
   describeEndpoint,
   readText,
+  requestServer,
   resolveEnvironment,
   type ServerEnvironment,
-} from "./server-call.js";
+} from "./server-request.js";
 import { findOAuthError, type OAuthClient, requestToken, type Token } from "./token-request.js";
 import type { TokenServer, TokenUse } from "./token-use.js";
 
@@ -70,7 +70,7 @@ class TokenPart implements CredentialPart {
   }
 
   async refuse(credential: Credential, error: A2AError): Promise<boolean> {
-    const missingScopes = scopesMissedBy(error);
+    const missingScopes = findErrorScopes(error);
     // An agent that recognizes the caller and refuses it would refuse another token too, unless it says what is missing.
     if (error.code === "permissionDenied" && error.challenge === undefined && missingScopes === undefined) return false;
     const wider = missingScopes === undefined ? [] : this.#widenScopes(missingScopes);
@@ -233,7 +233,7 @@ const wellKnownPath = "/.well-known/openid-configuration";
 /** Reads the endpoints of an OpenID Connect provider. Its issuer must match the URL. */
 async function discover(environment: ServerEnvironment, url: string, signal: AbortSignal): Promise<TokenServer> {
   const call = { url, what: "OpenID Connect document" };
-  const { status, json } = await callServer(environment, call, signal);
+  const { status, json } = await requestServer(environment, call, signal);
   if (status !== 200 || json === undefined) throw answerError(call, status, "no JSON object");
   if (readText(json, "issuer", call).replace(/\/$/, "") + wellKnownPath !== url) {
     throw new A2AError(

@@ -4,12 +4,12 @@ import type { OAuthSecret } from "../options.js";
 import {
   type AuthEndpoint,
   answerError,
-  callServer,
   describeEndpoint,
   readDuration,
   readText,
+  requestServer,
   type ServerEnvironment,
-} from "./server-call.js";
+} from "./server-request.js";
 
 // Writes the requests of all grants and reads their answers. The grants of oauth4webapi (3.8.8) are not used: each of
 // them refuses answers that work today:
@@ -47,7 +47,7 @@ export async function sendForm(client: OAuthClient, request: FormRequest, signal
   const { secret, environment } = client;
   const form = new URLSearchParams({ ...secret.parameters, ...fields });
   const headers = authenticate(secret, form);
-  const { status, json } = await callServer(environment, { url, what, headers, form }, signal);
+  const { status, json } = await requestServer(environment, { url, what, headers, form }, signal);
   const error = json?.["error"] ?? undefined;
   // Some servers send errors with status 200.
   if (status === 200 && json !== undefined && error === undefined) return json;

@@ -1,4 +1,4 @@
-import { mayCarry } from "../../protocol/authorization/may-carry.js";
+import { maySendSecret } from "../../protocol/authorization/may-send-secret.js";
 import {
   amount,
   assertOptions,
@@ -119,7 +119,8 @@ export function checkJwtOptions(what: string, options: JwtOptions): void {
   require(audiences.length > 0 && audiences.every(isText), "audience must be a text or a list of texts");
   require(jwks === undefined || key === undefined, "give jwks or key, not both");
   const url = key === undefined ? (jwks ?? issuer) : undefined;
-  require(url === undefined || mayCarry(url, false), `${jwks === undefined ? "issuer" : "jwks"} must be an https URL`);
+  require(url === undefined ||
+    maySendSecret(url, false), `${jwks === undefined ? "issuer" : "jwks"} must be an https URL`);
   require(algorithms === undefined ||
     (algorithms.length > 0 && algorithms.every(isText)), "algorithms must be a list of names");
   require(algorithms?.includes("none") !== true, 'algorithms must not have "none": such tokens are not signed');

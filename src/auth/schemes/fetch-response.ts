@@ -1,4 +1,4 @@
-import { mayCarry } from "../../protocol/authorization/may-carry.js";
+import { maySendSecret } from "../../protocol/authorization/may-send-secret.js";
 import { type Fetch, type FetchInit, readTextWithin } from "../../protocol/fetch.js";
 
 /** Time limit of one request to an authorization server, in milliseconds. */
@@ -18,7 +18,7 @@ interface LibraryRequest {
  */
 export function libraryFetch(fetch: Fetch): (url: string | URL, request?: LibraryRequest) => Promise<Response> {
   return async (url, { method = "GET", headers, body } = {}) => {
-    if (!mayCarry(String(url), false)) throw new TypeError(`${url} is not https`);
+    if (!maySendSecret(String(url), false)) throw new TypeError(`${url} is not https`);
     const form = body instanceof URLSearchParams || typeof body === "string" ? { body } : {};
     const init: FetchInit = { method, headers: Object.fromEntries(new Headers(headers)), redirect: "error", ...form };
     const answer = await fetch(String(url), { ...init, signal: AbortSignal.timeout(timeoutMs) });

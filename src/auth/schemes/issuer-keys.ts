@@ -2,11 +2,11 @@ import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } f
 import { allowInsecureRequests, customFetch, discoveryRequest, processDiscoveryResponse } from "oauth4webapi";
 import type { Clock } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
-import { mayCarry } from "../../protocol/authorization/may-carry.js";
-import { messageOf } from "../../protocol/errors.js";
+import { maySendSecret } from "../../protocol/authorization/may-send-secret.js";
+import { readErrorMessage } from "../../protocol/errors.js";
 import type { Fetch } from "../../protocol/fetch.js";
 import { libraryFetch } from "./fetch-response.js";
-import { checkFailed, type SchemeEnvironment } from "./scheme.js";
+import { createCheckError, type SchemeEnvironment } from "./scheme.js";
 
 /** How long keys count as current. */
 const currentMs = 10 * 60_000;
@@ -153,7 +153,7 @@ async function readKeys(url: string, fetch: Fetch): Promise<JSONWebKeySet> {
     if (answer.status !== 200) throw new Error(`it answered with status ${answer.status}`);
     return (await answer.json()) as JSONWebKeySet;
   } catch (cause) {
-    throw new Error(`the keys at ${url} cannot be read: ${messageOf(cause)}`, { cause });
+    throw new Error(`the keys at ${url} cannot be read: ${readErrorMessage(cause)}`, { cause });
   }
 }
 
@@ -167,15 +167,15 @@ async function findKeyUrl(issuer: string, fetch: Fetch, previousUrl: string | un
       const options = { algorithm, [customFetch]: libraryFetch(fetch), [allowInsecureRequests]: true };
       const server = await processDiscoveryResponse(identifier, await discoveryRequest(identifier, options));
       const { jwks_uri: url } = server;
-      if (url !== undefined && mayCarry(url, false)) return url;
+      if (url !== undefined && maySendSecret(url, false)) return url;
       failures.push(new Error(`the metadata of ${issuer} has no jwks_uri that is https`));
     } catch (error) {
       failures.push(error);
     }
   }
   if (previousUrl !== undefined) return previousUrl;
-  const cause = new AggregateError(failures, failures.map(messageOf).join("; "));
-  throw checkFailed(new Error(`the metadata of the issuer ${issuer} cannot be read`, { cause }), failedMs);
+  const cause = new AggregateError(failures, failures.map(readErrorMessage).join("; "));
+  throw createCheckError(new Error(`the metadata of the issuer ${issuer} cannot be read`, { cause }), failedMs);
 }
 
 const isOwn = (url: string, issuer: string): boolean => new URL(url).origin === new URL(issuer).origin;

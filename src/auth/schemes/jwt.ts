@@ -1,9 +1,9 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { type CryptoKey, errors, type JWK, type JWTPayload, jwtVerify, type KeyObject } from "jose";
 import { MaskedError } from "../../protocol/errors.js";
-import { isNestedOver } from "../freeze.js";
+import { exceedsDepth } from "../freeze.js";
 import { IssuerKeys } from "./issuer-keys.js";
-import { CredentialError, checkFailed, type Identity, type SchemeEnvironment, SharedIdentity } from "./scheme.js";
+import { CredentialError, createCheckError, type Identity, type SchemeEnvironment, SharedIdentity } from "./scheme.js";
 import { TokenCache } from "./token-cache.js";
 
 /** The claims and signatures that a token must have. */
@@ -106,7 +106,7 @@ function toProblem(error: unknown, issuer: string): unknown {
     error instanceof errors.JWSSignatureVerificationFailed;
   if (isTokens) return new CredentialError("the token is not valid", { cause: error });
   if (error instanceof MaskedError || error instanceof CredentialError) return error;
-  return checkFailed(new Error(`the keys of the issuer ${issuer} cannot be read`, { cause: error }));
+  return createCheckError(new Error(`the keys of the issuer ${issuer} cannot be read`, { cause: error }));
 }
 
 const claimProblems: Readonly<Record<string, string>> = {
@@ -127,7 +127,7 @@ const levelMax = 32;
 
 /** Throws for a token that says something deeper. */
 function assertFlat(value: object): void {
-  if (isNestedOver(levelMax, value)) throw new CredentialError(`the token is nested more than ${levelMax} deep`);
+  if (exceedsDepth(levelMax, value)) throw new CredentialError(`the token is nested more than ${levelMax} deep`);
 }
 
 /** The identity that the claims of a verified token name. They are its own from now on. */

@@ -5,7 +5,7 @@ import {
   introspectionRequest,
   processIntrospectionResponse,
 } from "oauth4webapi";
-import { mayCarry } from "../../protocol/authorization/may-carry.js";
+import { maySendSecret } from "../../protocol/authorization/may-send-secret.js";
 import {
   amount,
   assertOptions,
@@ -16,7 +16,7 @@ import {
   string,
   text,
 } from "../../protocol/check/rules.js";
-import { messageOf } from "../../protocol/errors.js";
+import { readErrorMessage } from "../../protocol/errors.js";
 import {
   bearerChallenge,
   bearerCheck,
@@ -30,7 +30,7 @@ import { identityFrom, type TokenCheck } from "./jwt.js";
 import {
   type AuthScheme,
   CredentialError,
-  checkFailed,
+  createCheckError,
   type SchemeDeclaration,
   type SchemeEnvironment,
 } from "./scheme.js";
@@ -193,7 +193,7 @@ function createEndpoint(name: string, { tokenUrl, refreshUrl = "", scopes }: Tok
 }
 
 function checkUrl(name: string, url: string): void {
-  if (!mayCarry(url, false)) throw new TypeError(`oauth2: ${name} must be an https URL`);
+  if (!maySendSecret(url, false)) throw new TypeError(`oauth2: ${name} must be an https URL`);
 }
 
 function introspectionCheck(options: IntrospectionOptions, { fetch, clock }: SchemeEnvironment): TokenCheck {
@@ -207,7 +207,9 @@ function introspectionCheck(options: IntrospectionOptions, { fetch, clock }: Sch
       const answer = await introspectionRequest(server, client, ClientSecretBasic(clientSecret), token, request);
       return await processIntrospectionResponse(server, client, answer);
     } catch (cause) {
-      throw checkFailed(new Error(`${endpoint} does not answer about the token: ${messageOf(cause)}`, { cause }));
+      throw createCheckError(
+        new Error(`${endpoint} does not answer about the token: ${readErrorMessage(cause)}`, { cause }),
+      );
     }
   };
   const check = async (token: string) => {

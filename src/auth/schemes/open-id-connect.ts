@@ -1,4 +1,4 @@
-import { mayCarry } from "../../protocol/authorization/may-carry.js";
+import { maySendSecret } from "../../protocol/authorization/may-send-secret.js";
 import { assertOptions, type MembersOf, object, string } from "../../protocol/check/rules.js";
 import {
   bearerChallenge,
@@ -43,7 +43,7 @@ const rule = object(members);
 export function openIdConnect(providerOptions: OpenIdConnectOptions): AuthScheme {
   assertOptions("openIdConnect", providerOptions, rule);
   const { discoveryUrl, description = "", ...rest } = providerOptions;
-  if (!mayCarry(discoveryUrl, false) || !discoveryUrl.endsWith(wellKnownPath)) {
+  if (!maySendSecret(discoveryUrl, false) || !discoveryUrl.endsWith(wellKnownPath)) {
     throw new TypeError(`openIdConnect: discoveryUrl must be an https URL that ends in ${wellKnownPath}`);
   }
   const options = { ...rest, issuer: discoveryUrl.slice(0, -wellKnownPath.length) };

@@ -128,7 +128,7 @@ export class NoIdentityError extends TypeError {}
  * The error for a credential that could not be checked, through no fault of its sender. `retryAfterMs`: when the check may
  * succeed, in milliseconds.
  */
-export function checkFailed(cause: unknown, retryAfterMs = 1000): MaskedError {
+export function createCheckError(cause: unknown, retryAfterMs = 1000): MaskedError {
   const record = "a caller could not be authenticated";
   return new MaskedError("unavailable", "cannot verify credentials now, try again", { record, cause, retryAfterMs });
 }

@@ -40,7 +40,7 @@ export class EnvelopeReader {
     if (this.#bytes < this.#neededBytes) return;
     let rest = concat(this.#pieces, this.#bytes);
     for (;;) {
-      this.#neededBytes = this.#sizeOf(rest);
+      this.#neededBytes = this.#readSize(rest);
       if (rest.length < this.#neededBytes) break;
       yield { flags: rest[0] ?? 0, data: rest.subarray(headBytes, this.#neededBytes) };
       rest = rest.subarray(this.#neededBytes);
@@ -49,7 +49,7 @@ export class EnvelopeReader {
     this.#bytes = rest.length;
   }
 
-  #sizeOf(bytes: Uint8Array): number {
+  #readSize(bytes: Uint8Array): number {
     if (bytes.length < headBytes) return headBytes;
     const length = new DataView(bytes.buffer, bytes.byteOffset, headBytes).getUint32(1);
     if (length > this.#maxBytes) {

@@ -9,13 +9,13 @@ import { isLoopback } from "../../protocol/loopback.js";
 export type AllowedAddresses = "public" | "loopback" | readonly string[];
 
 /** `ask`: the name does not decide, its addresses do. */
-type HostVerdict = "allowed" | "forbidden" | "ask";
+type HostDecision = "allowed" | "forbidden" | "ask";
 
 /** Which hosts may be called. Host names are in the form of `URL.hostname`. */
 export interface AddressPolicy {
   /** The allowed addresses and the option that sets them, for error messages. */
   readonly words: string;
-  host(host: string): HostVerdict;
+  host(host: string): HostDecision;
   /** Whether a host may be called at an address that its name resolves to. */
   address(address: string): boolean;
 }
@@ -86,7 +86,7 @@ type Block = readonly [Address, number];
 /** Decides on names and addresses for one form of the option. */
 interface Rule {
   readonly words: string;
-  readonly name: (name: string) => HostVerdict;
+  readonly name: (name: string) => HostDecision;
   readonly address: (address: Address) => boolean;
 }
 

@@ -6,7 +6,7 @@ import { type AnswerBody, type HttpAnswer, readRetryAfter, readTextWithin } from
 import { eventStreamType, readMediaType } from "../http/media-type.js";
 import type { UnreadAnswer } from "./call.js";
 import { readEventStream } from "./event-stream-reader.js";
-import { assertValueLimit, leastLength } from "./value-limit.js";
+import { assertValueLimit, minCheckedLength } from "./value-limit.js";
 
 // Reads responses of an agent within limits.
 
@@ -46,7 +46,7 @@ export async function readText(answer: UnreadAnswer, limit: BodyLimit): Promise<
       isBounded || response.body === null
         ? await response.text()
         : await readTextWithin(response.body.getReader(), maxBytes, () => tooLarge(limit));
-    if (text.length >= leastLength) await assertValueLimit([text], maxBytes);
+    if (text.length >= minCheckedLength) await assertValueLimit([text], maxBytes);
     return text;
   } catch (cause) {
     throw failure(cause);

@@ -1,4 +1,4 @@
-import type { ReportLeftOut } from "../../protocol/codec/json/reading.js";
+import type { ReportOmission } from "../../protocol/codec/json/reading.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { Fetch, FetchInit, HttpAnswer } from "../../protocol/fetch.js";
@@ -18,7 +18,7 @@ export interface HttpTransportOptions {
   /** Largest reply, or event of a stream, in bytes. Default: 32 MiB. */
   readonly replyMaxBytes?: number | undefined;
   /** Hears of members of answers that cannot be read and are left out. */
-  readonly onLeftOut?: ReportLeftOut | undefined;
+  readonly onLeftOut?: ReportOmission | undefined;
 }
 
 export const replyMaxDefault = 32 * 1024 * 1024;

@@ -3,7 +3,7 @@ import { noop } from "../../protocol/async/noop.js";
 import { replyTooLarge } from "../../protocol/codec/reply-too-large.js";
 import { ConnectionError } from "../../protocol/errors.js";
 import type { AnswerBody } from "../../protocol/fetch.js";
-import { assertValueLimit, leastLength } from "./value-limit.js";
+import { assertValueLimit, minCheckedLength } from "./value-limit.js";
 
 // Reads server-sent events. Accepts comments, unknown event names, any line ending and a last event without its blank
 // line.
@@ -28,7 +28,7 @@ export async function* readEventStream(
       if (done && !batch.every(isWhole)) {
         throw new ConnectionError("the agent's stream broke off inside an event", { written: true });
       }
-      const longEvents = batch.filter(({ data }) => data.length >= leastLength);
+      const longEvents = batch.filter(({ data }) => data.length >= minCheckedLength);
       if (longEvents.length > 0)
         await assertValueLimit(
           longEvents.map(({ data }) => data),
@@ -45,7 +45,7 @@ export async function* readEventStream(
 /**
  * Whether an event has no payload: its data is empty, or `[DONE]`, with which servers of language models end streams.
  */
-export function isFiller(data: string): boolean {
+export function isEmptyEvent(data: string): boolean {
   return data.length <= maxFillerLength && /^\s*(?:\[DONE\]\s*)?$/.test(data);
 }
 
@@ -90,7 +90,7 @@ function eventParser(maxBytes: number): (piece: Uint8Array | undefined) => reado
 
 // The last event may lack its blank line but nothing else: half an event is invalid JSON.
 function isWhole({ data }: EventSourceMessage): boolean {
-  if (isFiller(data)) return true;
+  if (isEmptyEvent(data)) return true;
   try {
     JSON.parse(data);
     return true;

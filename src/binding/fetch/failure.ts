@@ -1,4 +1,4 @@
-import { A2AError, ConnectionError, messageOf } from "../../protocol/errors.js";
+import { A2AError, ConnectionError, readErrorMessage } from "../../protocol/errors.js";
 import { listCauses } from "../../protocol/fetch.js";
 
 // Interprets a `fetch` failure: whether the request was sent, and whether the response was too large.
@@ -26,13 +26,13 @@ export function fetchFailure({ what, cause, started }: FetchFailure): A2AError {
   return new ConnectionError(reason === "" ? what : `${what}: ${reason}`, {
     cause,
     written,
-    isFinal: causes.some((error) => isFinal(error) || speaksOtherProtocol(error)),
+    isFinal: causes.some((error) => isFinal(error) || isOtherProtocol(error)),
   });
 }
 
 // When several addresses fail, Node has one error for each and no message in the surrounding one.
 function describeCause(error: Error | undefined): string {
-  return (error instanceof AggregateError ? error.errors.map(messageOf).join(", ") : "") || error?.message || "";
+  return (error instanceof AggregateError ? error.errors.map(readErrorMessage).join(", ") : "") || error?.message || "";
 }
 
 const headerOverflow = /^(?:UND_ERR_HEADERS|HPE_HEADER)_OVERFLOW$/;
@@ -62,7 +62,7 @@ function isFinal(error: Error): boolean {
 }
 
 /** Whether a server speaks no TLS or no HTTP, for which undici has a text alone. It may have read some of the request. */
-function speaksOtherProtocol(error: Error): boolean {
+function isOtherProtocol(error: Error): boolean {
   return readCode(error) === "ERR_SSL_WRONG_VERSION_NUMBER" || error.message.includes("(Expected HTTP/");
 }
 

@@ -1,16 +1,16 @@
 import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
-import { type ReportLeftOut, readAnswer } from "../../protocol/codec/json/reading.js";
+import { type ReportOmission, readAnswer } from "../../protocol/codec/json/reading.js";
 import type { CallOptions } from "../../protocol/context.js";
 import type { Operation, StreamItem } from "../../protocol/operations.js";
 import type { StreamReader } from "../../version/codec.js";
 import { isEventStream, readEvents } from "./answer.js";
 import type { UnreadAnswer } from "./call.js";
-import { isFiller } from "./event-stream-reader.js";
+import { isEmptyEvent } from "./event-stream-reader.js";
 
 interface StreamingClient {
   readonly adapter: { readStream(operation: Operation, request?: AnyMessage): StreamReader<JsonValue> };
   readonly replyMaxBytes: number;
-  readonly onLeftOut: ReportLeftOut | undefined;
+  readonly onLeftOut: ReportOmission | undefined;
 }
 
 interface StreamingCall {
@@ -52,7 +52,7 @@ export async function* readItems<Client extends StreamingClient, Call extends St
       for (const { data, id, event: name } of events) {
         // The reader also gets events without an answer, since in some versions the name of an event ends the stream.
         const isNamed = name !== undefined && name !== "message";
-        const json = isFiller(data) ? null : form.readEvent(client, data, isNamed);
+        const json = isEmptyEvent(data) ? null : form.readEvent(client, data, isNamed);
         // `yield*` would cost an async generator more for each item.
         for (const item of read(json, { id, name })) yield item;
         if (reader.isOver === true) return;

@@ -81,7 +81,7 @@ async function openNetwork(options: NodeFetchOptions): Promise<Network> {
   const open = (tls: ClientTls, allowed: AddressPolicy | undefined): Agent => {
     const judged = { ...options, policy: allowed };
     const connector = createConnector(undici.buildConnector, judged, { ...tls, signal: closing.signal });
-    const connect = whenWanted(connector, (origin) => pendingRequests.has(origin));
+    const connect = connectOnDemand(connector, (origin) => pendingRequests.has(origin));
     // The deadline of the call limits how long an agent may be silent.
     return new undici.Agent({ connect, headersTimeout: 0, bodyTimeout: 0, keepAliveMaxTimeout: idleMaxMs });
   };
@@ -179,7 +179,7 @@ function createPendingRequests(): PendingRequests {
 /**
  * Connects only while a request waits for it. Otherwise undici would replace the connection of every aborted response.
  */
-function whenWanted(
+function connectOnDemand(
   connect: buildConnector.connector,
   isWanted: (origin: string) => boolean,
 ): buildConnector.connector {

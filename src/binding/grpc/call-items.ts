@@ -1,5 +1,5 @@
 import type { StatusObject } from "@grpc/grpc-js";
-import { over, type Step } from "../../protocol/async/steps.js";
+import { endStep, type Step } from "../../protocol/async/steps.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import type { CallListener, OpenCall } from "./internals/open-call.js";
 
@@ -67,7 +67,7 @@ export class CallItems implements AsyncIterableIterator<StreamItem, undefined, u
     this.#buffer.length = 0;
     this.#finish();
     this.#failure = undefined;
-    return Promise.resolve(over);
+    return Promise.resolve(endStep);
   }
 
   async #begin(): Promise<void> {
@@ -126,6 +126,6 @@ export class CallItems implements AsyncIterableIterator<StreamItem, undefined, u
   #end(): Promise<Step<StreamItem>> {
     const failure = this.#failure;
     this.#failure = undefined;
-    return failure === undefined ? Promise.resolve(over) : Promise.reject(failure.error);
+    return failure === undefined ? Promise.resolve(endStep) : Promise.reject(failure.error);
   }
 }

@@ -10,12 +10,12 @@ import { BodyWatch, requestTooLarge } from "../http/request-body.js";
 import type { CallTimes } from "../listen/connection.js";
 import { parseCertificate } from "../peer-certificate.js";
 import { requestIdParameter } from "../request-id.js";
-import { oneStep, ServerCall } from "../server-call.js";
+import { ServerCall, singleStep } from "../server-call.js";
 import type { AddressedService } from "../service.js";
 import { errorToStatus } from "./errors.js";
 import { type RawCall, setHttpStatus, type TakenCallListener } from "./internals/taken-call.js";
-import { asBuffer, createHeaderReader, decodeMessage, methodFor, type RpcMethod, withoutPort } from "./method.js";
-import { type GrpcTarget, type NamedAgent, putName, takeName } from "./target.js";
+import { createHeaderReader, decodeMessage, methodFor, type RpcMethod, stripPort, toBuffer } from "./method.js";
+import { type GrpcTarget, type NamedAgent, prefixTenants, resolveAgentName } from "./target.js";
 
 // One call over gRPC: the listener of its raw call, and the pipeline's binding.
 //
@@ -71,7 +71,7 @@ export class GrpcCall implements TakenCallListener {
     const call = new ServerCall(this.#target.service, {
       binding: "GRPC",
       header: createHeaderReader(metadata),
-      peer: () => withoutPort(this.#call.getPeer()),
+      peer: () => stripPort(this.#call.getPeer()),
       deadline: finiteOrNone(Number(this.#call.getDeadline())),
       certificate: () => parseCertificate(this.#call.getAuthContext?.()?.sslPeerCertificate?.raw),
     });
@@ -166,7 +166,7 @@ export class GrpcCall implements TakenCallListener {
     const { input } = this.#rpc().descriptor;
     const wire = decodeMessage(input, message, call.service.limits.jsonMaxValues);
     const resolveTenant = this.#target?.destination.resolveTenant;
-    if (resolveTenant !== undefined) this.#moveTo(call, takeName(wire, resolveTenant), message.length);
+    if (resolveTenant !== undefined) this.#moveTo(call, resolveAgentName(wire, resolveTenant), message.length);
     const { adapter, operation } = this.#rpc();
     return adapter.readRequest(operation, wire);
   }
@@ -184,7 +184,7 @@ export class GrpcCall implements TakenCallListener {
   #reply(call: ServerCall, request: AnyMessage, reply: AnyMessage): Promise<void> | undefined {
     const { adapter, operation, descriptor } = this.#rpc();
     const send = (): void => {
-      const wire = putName(adapter.writeReply(operation, reply, request), this.#name);
+      const wire = prefixTenants(adapter.writeReply(operation, reply, request), this.#name);
       this.#sendCounted(writeBuffer(descriptor.output, wire));
     };
     return withRoom(call, reply, send);
@@ -234,7 +234,7 @@ export class GrpcCall implements TakenCallListener {
 
   #send(bytes: Uint8Array, onWritten: () => void): void {
     if (!this.#headersSent) this.#sendHeaders();
-    this.#call.sendMessage(asBuffer(bytes), onWritten);
+    this.#call.sendMessage(toBuffer(bytes), onWritten);
   }
 
   // Deferred to the first message, so that a call that fails earlier gets a trailers-only response.
@@ -290,7 +290,7 @@ function withRoom(call: ServerCall, reply: AnyMessage, send: () => void): Promis
     return undefined;
   }
   return call.work(
-    oneStep(() => {
+    singleStep(() => {
       call.release(call.reserve(reply));
       send();
     }),

@@ -8,7 +8,7 @@ import {
   credentials,
 } from "@grpc/grpc-js";
 import { callerClock } from "../../protocol/async/clock.js";
-import { ConnectionError, messageOf } from "../../protocol/errors.js";
+import { ConnectionError, readErrorMessage } from "../../protocol/errors.js";
 import { type AddressPolicy, allowedAddresses, ForbiddenAddressError, type Lookup } from "../fetch/address-policy.js";
 import type { ClientTls } from "../fetch/client-tls.js";
 import { type OwnSockets, trackSockets } from "./internals/own-sockets.js";
@@ -94,7 +94,7 @@ export class ChannelManager {
     if (policy === undefined) return [{ target: toTarget(address), options: {} }];
     const targets = allowedTargets(address, policy, lookup).catch((cause: unknown) => {
       if (cause instanceof ConnectionError) throw cause;
-      throw new ConnectionError(`cannot reach ${address}: ${messageOf(cause)}`, {
+      throw new ConnectionError(`cannot reach ${address}: ${readErrorMessage(cause)}`, {
         cause,
         written: false,
         isFinal: cause instanceof Error && "code" in cause && cause.code === "ENOTFOUND",

@@ -139,7 +139,7 @@ function callStream(
       const connecting = method.channels.take();
       const waits = connecting instanceof Promise;
       const channel = waits
-        ? await waitUntilOver(options, connecting, leave.signal).catch(ignoreOnceLeft(leave.signal))
+        ? await waitUntilOver(options, connecting, leave.signal).catch(ignoreAfterLeave(leave.signal))
         : connecting;
       if (channel === undefined) return undefined;
       const call = openCall(channel, callRequest, listener);
@@ -184,7 +184,7 @@ function deadlineExceeded(timeoutMs: number | undefined): A2AError {
   return new A2AError("deadlineExceeded", `no answer within ${timeoutMs} ms`);
 }
 
-function ignoreOnceLeft(leaveSignal: AbortSignal): (error: unknown) => undefined {
+function ignoreAfterLeave(leaveSignal: AbortSignal): (error: unknown) => undefined {
   return (error) => {
     if (!leaveSignal.aborted) throw error;
   };

@@ -7,11 +7,11 @@ import type { RpcMethod } from "./method.js";
 const detailsKey = "grpc-status-details-bin";
 
 /** Encodes an error as a gRPC status: code, message, and typed details in the trailer (spec 10.6). */
-export function errorToStatus(error: A2AError, adapter?: Pick<GrpcAdapter, "prefixOf" | "statusOf">): StatusObject {
+export function errorToStatus(error: A2AError, adapter?: Pick<GrpcAdapter, "findPrefix" | "findStatus">): StatusObject {
   const metadata = new Metadata();
-  const code = adapter?.statusOf?.(error) ?? errorTable[error.code].grpc;
+  const code = adapter?.findStatus?.(error) ?? errorTable[error.code].grpc;
   metadata.set(detailsKey, Buffer.from(encodeStatus(error, code)));
-  const details = (adapter?.prefixOf?.(error) ?? "") + statusMessage(error);
+  const details = (adapter?.findPrefix?.(error) ?? "") + statusMessage(error);
   return { code, details, metadata };
 }
 

@@ -26,13 +26,13 @@ export function createHealth(services: readonly string[]): Health {
   const names = new Set(["", ...services]);
   const watchers = new Set<Watcher>();
   let isServing = true;
-  let tell = (_watcher: Watcher): void => {};
+  let notifyWatcher = (_watcher: Watcher): void => {};
   return {
     addTo: async (server) => {
       const pb = await import("../../../gen/grpc/health/v1/health_pb.js");
       const { SERVING, NOT_SERVING, SERVICE_UNKNOWN } = pb.HealthCheckResponse_ServingStatus;
       const answer = (status = isServing ? SERVING : NOT_SERVING) => create(pb.HealthCheckResponseSchema, { status });
-      tell = (watcher) => void watcher.write(answer());
+      notifyWatcher = (watcher) => void watcher.write(answer());
       server.addService(defineService(pb.Health), {
         Check(
           { request }: ServerUnaryCall<HealthCheckRequest, HealthCheckResponse>,
@@ -52,14 +52,14 @@ export function createHealth(services: readonly string[]): Health {
           }
           watchers.add(watcher);
           watcher.on("cancelled", () => watchers.delete(watcher));
-          tell(watcher);
+          notifyWatcher(watcher);
         },
       });
     },
     setServing: (now) => {
       if (now === isServing) return;
       isServing = now;
-      for (const watcher of watchers) tell(watcher);
+      for (const watcher of watchers) notifyWatcher(watcher);
     },
   };
 }

@@ -2,16 +2,16 @@ import type { IncomingHttpHeaders } from "node:http";
 import { constants, createServer, type Http2Server, type ServerHttp2Stream } from "node:http2";
 import { type A2AError, errorTable } from "../../protocol/errors.js";
 import type { Logger } from "../../protocol/logger.js";
-import { headerIn } from "../http/node-request.js";
+import { findHeader } from "../http/node-request.js";
 import type { ListenerLimits, RequestListener } from "../listen/connection.js";
-import { beforeBody } from "../listen/continue.js";
-import { refuseHttp } from "../listen/http1-engine.js";
+import { onCheckContinue } from "../listen/continue.js";
+import { refuseHttp1 } from "../listen/http1-engine.js";
 import type { Http2Engine } from "../listen/http2-engine.js";
 import { keepSessions } from "../listen/sessions.js";
 import type { OpenUnsent } from "../listen/unsent.js";
-import { linesIn } from "../one-credential.js";
+import { listHeaderValues } from "../one-credential.js";
 import type { CallHead } from "../service.js";
-import { injectConnections, isEndless, takeStreams } from "./internals/http2-server.js";
+import { injectConnections, isUnlimited, takeStreams } from "./internals/http2-server.js";
 import type { GrpcServer } from "./server.js";
 
 // The only file that knows how gRPC and HTTP share a connection.
@@ -51,18 +51,18 @@ export async function createGrpcEngine(options: GrpcEngineOptions): Promise<Http
 }
 
 /** Routes gRPC streams to grpc-js and all others to HTTP. */
-function shareStreams(server: Http2Server, { grpc, http = refuseHttp, refuse }: GrpcEngineOptions): void {
+function shareStreams(server: Http2Server, { grpc, http = refuseHttp1, refuse }: GrpcEngineOptions): void {
   // This server never listens: it turns the streams passed to it into requests and responses.
-  const requests = createServer(http).on("checkContinue", beforeBody(http));
+  const requests = createServer(http).on("checkContinue", onCheckContinue(http));
   takeStreams(server, (serveGrpc, stream, headers, ...rest) => {
     if (headers[":method"] !== "POST" || !isGrpc(headers["content-type"])) {
       requests.emit("stream", stream, headers, ...rest);
       return;
     }
     stream.on("finish", endRequest);
-    const refusal = refuse?.({ header: (name) => headerIn(headers, name) });
+    const refusal = refuse?.({ header: (name) => findHeader(headers, name) });
     if (refusal !== undefined) return refuseCall(stream, refusal);
-    if (isEndless(headers["grpc-timeout"])) delete headers["grpc-timeout"];
+    if (isUnlimited(headers["grpc-timeout"])) delete headers["grpc-timeout"];
     keepCredentials(headers, rest[1]);
     const loading = grpc.prepare(headers[":path"] ?? "");
     if (loading === undefined) return serveGrpc(stream, headers, ...rest);
@@ -76,7 +76,7 @@ function shareStreams(server: Http2Server, { grpc, http = refuseHttp, refuse }: 
 /** Passes every line of a credential header to grpc-js. Node keeps only the first. */
 function keepCredentials(headers: IncomingHttpHeaders, rawHeaders: unknown): void {
   if (headers.authorization === undefined || !Array.isArray(rawHeaders)) return;
-  const lines = linesIn(rawHeaders, "authorization");
+  const lines = listHeaderValues(rawHeaders, "authorization");
   if (lines.length > 1) Object.assign(headers, { authorization: lines });
 }
 

@@ -78,7 +78,7 @@ function readHeader(metadata: Metadata, name: string): string | undefined {
 }
 
 /** The address of a peer, without its port. */
-export function withoutPort(peer: string): string {
+export function stripPort(peer: string): string {
   return peer.slice(0, peer.lastIndexOf(":"));
 }
 
@@ -88,7 +88,7 @@ export function createHeaderReader(metadata: Metadata): ReadHeader {
 }
 
 /** Returns a `Buffer` on the same memory, the only type that grpc-js writes. */
-export function asBuffer(bytes: Uint8Array): Buffer {
+export function toBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 

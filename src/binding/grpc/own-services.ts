@@ -7,7 +7,7 @@ import {
   toBinary,
 } from "@bufbuild/protobuf";
 import type { MethodDefinition, ServiceDefinition } from "@grpc/grpc-js";
-import { asBuffer } from "./method.js";
+import { toBuffer } from "./method.js";
 
 /**
  * Converts a service of gRPC itself, health or reflection, to the form that grpc-js takes. Generated descriptors are
@@ -31,5 +31,5 @@ function methodDefinition(
   };
 }
 
-const createWriter = (schema: DescMessage) => (message: Message) => asBuffer(toBinary(schema, message));
+const createWriter = (schema: DescMessage) => (message: Message) => toBuffer(toBinary(schema, message));
 const createReader = (schema: DescMessage) => (bytes: Buffer) => fromBinary(schema, bytes);

@@ -15,7 +15,7 @@ import { parseCertificate } from "../peer-certificate.js";
 import { ServerCall } from "../server-call.js";
 import type { AddressedService, CallHead, Service } from "../service.js";
 import { errorToStatus } from "./errors.js";
-import { createHeaderReader, withoutPort } from "./method.js";
+import { createHeaderReader, stripPort } from "./method.js";
 import { defineService } from "./own-services.js";
 
 /** The service is served under two names, with the same messages. */
@@ -76,7 +76,7 @@ function buildHead(dialog: Dialog): CallHead {
   return {
     binding: "GRPC",
     header: createHeaderReader(dialog.metadata),
-    peer: () => withoutPort(dialog.getPeer()),
+    peer: () => stripPort(dialog.getPeer()),
     certificate: () => parseCertificate(dialog.getAuthContext().sslPeerCertificate?.raw),
   };
 }

@@ -68,11 +68,11 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   };
   register(options.adapters);
   const health = createHealth(options.adapters.map(({ service }) => service.typeName));
-  const onDemand = new Map([["grpc.health.v1", once(() => health.addTo(server))]]);
+  const onDemand = new Map([["grpc.health.v1", loadOnce(() => health.addTo(server))]]);
   if (reflection)
     onDemand.set(
       "grpc.reflection.",
-      once(() => addReflection(server, options.adapters, at)),
+      loadOnce(() => addReflection(server, options.adapters, at)),
     );
   return {
     server,
@@ -90,7 +90,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   };
 }
 
-function once(load: () => Promise<void>): () => Promise<void> {
+function loadOnce(load: () => Promise<void>): () => Promise<void> {
   let loading: Promise<void> | undefined;
   return () => {
     loading ??= load();

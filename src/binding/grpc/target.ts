@@ -33,7 +33,10 @@ export interface NamedAgent {
 }
 
 /** Finds the agent that a request names, and takes the name off its tenant. Throws for an unknown name. */
-export function takeName(wire: AnyMessage, resolveTenant: NonNullable<AddressedService["resolveTenant"]>): NamedAgent {
+export function resolveAgentName(
+  wire: AnyMessage,
+  resolveTenant: NonNullable<AddressedService["resolveTenant"]>,
+): NamedAgent {
   const request = dynamic(wire);
   const { tenant } = request;
   const { name, rest, destination } = resolveTenant(typeof tenant === "string" ? tenant : "");
@@ -46,12 +49,12 @@ export function takeName(wire: AnyMessage, resolveTenant: NonNullable<AddressedS
 }
 
 /** Puts the name back before the tenants of a reply, so that callers may use them in their next requests. */
-export function putName(wire: AnyMessage, name: string): AnyMessage {
+export function prefixTenants(wire: AnyMessage, name: string): AnyMessage {
   if (name === "") return wire;
   const { tenant, configs } = dynamic(wire);
   if (typeof tenant === "string") return { ...wire, tenant: withName(name, tenant) } as AnyMessage;
   if (!Array.isArray(configs)) return wire;
-  return { ...wire, configs: configs.map((config: AnyMessage) => putName(config, name)) } as AnyMessage;
+  return { ...wire, configs: configs.map((config: AnyMessage) => prefixTenants(config, name)) } as AnyMessage;
 }
 
 /** The rest of a tenant below an agent's name; a tenant of another form stays. */

@@ -27,7 +27,7 @@ export function readBodyRequest(match: RouteMatch, query: string, body: JsonValu
   if (typeof json !== "object" || Array.isArray(json)) return json;
   const violations: FieldViolation[] = [];
   for (const [field, value] of collectFields(match, query, violations)) {
-    if (!agrees(json, field, value)) violations.push(differs(field));
+    if (!matchesField(json, field, value)) violations.push(differs(field));
     json[field] = value;
   }
   if (violations.length > 0) throw invalidParams(...violations);
@@ -62,7 +62,7 @@ function pathFields(routes: RouteMatch["adapter"]["routes"], operation: RouteMat
  * Whether the body's values of a field equal `value` or are missing. Removes the field's snake_case spelling from the
  * body.
  */
-function agrees(json: JsonObject, field: string, value: string): boolean {
+function matchesField(json: JsonObject, field: string, value: string): boolean {
   const snake = field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   const others = [json[field], snake === field ? undefined : json[snake]];
   if (snake !== field) delete json[snake];

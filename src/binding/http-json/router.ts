@@ -13,7 +13,7 @@ export interface RouteMatch {
 type RoutingResult = { readonly match: RouteMatch } | { readonly allow: readonly string[] };
 
 /** Picks the adapters that may take a request, best first, given which of them know its path and verb. */
-type PickAdapters = (knows: (adapter: HttpJsonAdapter) => boolean) => readonly HttpJsonAdapter[];
+type PickAdapters = (hasRoute: (adapter: HttpJsonAdapter) => boolean) => readonly HttpJsonAdapter[];
 
 export type Router = (verb: string, path: string, pick: PickAdapters) => RoutingResult;
 
@@ -82,7 +82,7 @@ function matchSegments(
     const isLast = index === segments.length - 1;
     const text = parts[index] ?? "";
     const value = decodeEscapes(isLast ? text.slice(0, text.length - suffix.length) : text, "path");
-    if (!fits(segment, value)) return undefined;
+    if (!matchesSegment(segment, value)) return undefined;
     if ("literal" in segment) continue;
     fields ??= new Map();
     fields.set(segment.field, value);
@@ -90,7 +90,7 @@ function matchSegments(
   return foreignSuffixes.some((other) => last.endsWith(other)) ? undefined : (fields ?? noFields);
 }
 
-function fits(segment: HttpRoute["segments"][number], value: string): boolean {
+function matchesSegment(segment: HttpRoute["segments"][number], value: string): boolean {
   return "literal" in segment ? segment.literal === value : value !== "";
 }
 

@@ -1,7 +1,7 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { A2AError } from "../../protocol/errors.js";
 import type { HttpJsonAdapter } from "../../version/codec.js";
-import { adaptersFor, versionsOf } from "../../version/detect.js";
+import { adaptersFor, listVersions } from "../../version/detect.js";
 import {
   callUnary,
   errorHeaders,
@@ -46,7 +46,13 @@ interface CallErrorContext {
 export function httpJsonEndpoint({ adapters, service }: HttpJsonOptions): HttpEndpoint {
   const [newest] = adapters;
   if (newest === undefined) throw new TypeError("the HTTP+JSON binding needs at least one version");
-  const end: HttpJsonEnd = { adapters, service, newest, versions: versionsOf(adapters), route: createRouter(adapters) };
+  const end: HttpJsonEnd = {
+    adapters,
+    service,
+    newest,
+    versions: listVersions(adapters),
+    route: createRouter(adapters),
+  };
   return (request) => (request.method === "OPTIONS" ? options(end, request) : answer(end, request));
 }
 
@@ -105,7 +111,7 @@ function adapterAt({ adapters, newest }: HttpJsonEnd, path: string): HttpJsonAda
 
 function options(end: HttpJsonEnd, request: HttpRequest): HttpReply {
   try {
-    const result = end.route(request.method, request.path, (knows) => end.adapters.filter(knows));
+    const result = end.route(request.method, request.path, (hasRoute) => end.adapters.filter(hasRoute));
     const verbs = "allow" in result ? result.allow : [];
     return { status: 204, headers: { Allow: [...verbs, "OPTIONS"].join(", ") }, body: undefined };
   } catch (error) {
@@ -119,7 +125,9 @@ function options(end: HttpJsonEnd, request: HttpRequest): HttpReply {
 function findRoute(end: HttpJsonEnd, request: HttpRequest, errorContext: CallErrorContext): RouteMatch {
   const { declaredVersion } = errorContext.call;
   const detection = { adapters: end.adapters, strict: end.service.strictVersions };
-  const result = end.route(request.method, request.path, (knows) => adaptersFor(detection, declaredVersion, knows));
+  const result = end.route(request.method, request.path, (hasRoute) =>
+    adaptersFor(detection, declaredVersion, hasRoute),
+  );
   if ("match" in result) {
     errorContext.adapter = result.match.adapter;
     return result.match;

@@ -5,7 +5,7 @@ import { isObject } from "../../protocol/kinds.js";
 import { defaultListenerLimits } from "../listen/connection.js";
 import { conflictingHosts } from "./conflicting-host.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "./http.js";
-import { type MountedPath, placeOf } from "./mount.js";
+import { type MountedPath, toMountedPath } from "./mount.js";
 import { type HandlerOptions, notFound } from "./node-listener.js";
 import { splitTarget } from "./node-request.js";
 import { readFetchBody } from "./request-body.js";
@@ -17,7 +17,7 @@ export interface FetchHandlerOptions extends HandlerOptions {
    * Called when the framework has cut an unknown path off the request. Returns a reply, or `undefined` to continue.
    * Default: continue.
    */
-  readonly refuseUnplaced?: ((path: string) => HttpReply | undefined) | undefined;
+  readonly refuseUnmounted?: ((path: string) => HttpReply | undefined) | undefined;
 }
 
 /** A handler of Fetch-standard requests. Runtimes and frameworks call it with more arguments of their own. */
@@ -25,14 +25,14 @@ export type FetchListener = (request: Request, ...more: readonly unknown[]) => P
 
 /** Serves an endpoint in any Fetch-standard runtime: Bun, Deno, Next, Hono, workers. */
 export function fetchHandler(endpoint: HttpEndpoint, options: FetchHandlerOptions = {}): FetchListener {
-  const { refuseUnplaced, explainMiss } = options;
+  const { refuseUnmounted, explainMiss } = options;
   return async (request, ...more) => {
     const url = new URL(request.url);
     // `get` joins repeated headers with commas.
     if (request.headers.get("host")?.includes(",") === true) return responseFromReply(conflictingHosts);
-    const place = findCallPlace(url.pathname, more, options.basePath);
-    const refusal = place?.isGuessed ? refuseUnplaced?.(place.path) : undefined;
-    const reply = refusal ?? (place && (await endpoint(new FetchRequest(request, { url, place, options }))));
+    const mounted = findMountedPath(url.pathname, more, options.basePath);
+    const refusal = mounted?.isGuessed ? refuseUnmounted?.(mounted.path) : undefined;
+    const reply = refusal ?? (mounted && (await endpoint(new FetchRequest(request, { url, mounted, options }))));
     return responseFromReply(reply ?? explainMiss?.(url.pathname) ?? notFound);
   };
 }
@@ -44,17 +44,17 @@ interface CallPlace extends MountedPath {
 
 // Only what is below `basePath` is taken. A path is not searched for the agent's own routes: a guard of a proxy by path would
 // let `/x/json-rpc` pass.
-function findCallPlace(path: string, more: readonly unknown[], basePath: string | undefined): CallPlace | undefined {
+function findMountedPath(path: string, more: readonly unknown[], basePath: string | undefined): CallPlace | undefined {
   const hono = honoCall(more);
-  const place = placeOf(path, hono?.original ?? path, basePath);
-  if (hono === undefined || hono.original !== undefined) return place;
+  const mounted = toMountedPath(path, hono?.original ?? path, basePath);
+  if (hono === undefined || hono.original !== undefined) return mounted;
   if (basePath === undefined) return { mountPath: "", path, isGuessed: true };
-  return place ?? { mountPath: trimSlashes(basePath), path };
+  return mounted ?? { mountPath: trimSlashes(basePath), path };
 }
 
 interface Arrival {
   readonly url: URL;
-  readonly place: MountedPath;
+  readonly mounted: MountedPath;
   readonly options: FetchHandlerOptions;
 }
 
@@ -68,10 +68,10 @@ class FetchRequest implements HttpRequest {
   readonly #host: string;
   readonly #options: FetchHandlerOptions;
 
-  constructor(request: Request, { url, place, options }: Arrival) {
+  constructor(request: Request, { url, mounted, options }: Arrival) {
     this.method = request.method;
-    this.path = place.path;
-    this.mountPath = place.mountPath;
+    this.path = mounted.path;
+    this.mountPath = mounted.mountPath;
     this.query = url.search.slice(1);
     this.secure = url.protocol === "https:";
     this.#request = request;

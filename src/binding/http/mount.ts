@@ -16,13 +16,13 @@ export interface MountedPath {
  * The place of a request. `path` is what the framework left, `original` the path as it arrived, and `basePath` what the
  * program says. `undefined` if the request is not below `basePath`.
  */
-export function placeOf(path: string, original: string, basePath: string | undefined): MountedPath | undefined {
+export function toMountedPath(path: string, original: string, basePath: string | undefined): MountedPath | undefined {
   const prefix = findPrefix(path, original);
   if (basePath === undefined) return { mountPath: prefix, path };
   const base = trimSlashes(basePath);
-  const rest = restBelow(base, path);
+  const rest = findPathBelow(base, path);
   if (rest !== undefined) return { mountPath: prefix + base, path: rest };
-  const pathBelow = restBelow(base, original);
+  const pathBelow = findPathBelow(base, original);
   return pathBelow === undefined ? undefined : { mountPath: base, path: pathBelow };
 }
 
@@ -34,7 +34,7 @@ function findPrefix(path: string, original: string): string {
 }
 
 /** The rest of a path below a prefix without a trailing slash; `undefined` if it is elsewhere. */
-export function restBelow(prefix: string, path: string): string | undefined {
+export function findPathBelow(prefix: string, path: string): string | undefined {
   if (!path.startsWith(prefix)) return undefined;
   const rest = path.slice(prefix.length);
   return rest === "" || rest.startsWith("/") ? rest : undefined;
@@ -51,13 +51,13 @@ export function mount(prefix: string, endpoint: HttpEndpoint): HttpEndpoint {
   const root = trimSlashes(prefix);
   if (root === "") return endpoint;
   return (request) => {
-    const rest = restBelow(root, request.path);
+    const rest = findPathBelow(root, request.path);
     return rest === undefined ? undefined : endpoint(new RequestBelow(request, rest));
   };
 }
 
 /** The request as an endpoint sees it that is mounted at `mountPath`, with the rest of its path. */
-export function requestBelow(request: HttpRequest, path: string, mountPath: string | undefined): HttpRequest {
+export function mountRequest(request: HttpRequest, path: string, mountPath: string | undefined): HttpRequest {
   return new RequestBelow(request, path, mountPath);
 }
 

@@ -2,7 +2,7 @@ import { noop } from "../../protocol/async/noop.js";
 import { type CallTimes, defaultListenerLimits } from "../listen/connection.js";
 import { conflictingHosts, hasConflictingHosts } from "./conflicting-host.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "./http.js";
-import { placeOf } from "./mount.js";
+import { toMountedPath } from "./mount.js";
 import { writeReply } from "./node-reply.js";
 import { NodeRequest, type NodeResponse, splitTarget } from "./node-request.js";
 import type { NodeIncoming } from "./request-body.js";
@@ -62,11 +62,11 @@ export function nodeListener(endpoint: HttpEndpoint, options: NodeListenerOption
       if (res.headersSent) res.destroy();
       else writeReply(req, res, internalErrorReply, times);
     };
-    const place = placeOf(path, original, basePath);
-    if (place === undefined) write(undefined);
+    const mounted = toMountedPath(path, original, basePath);
+    if (mounted === undefined) write(undefined);
     else {
       const native = request ?? req;
-      callEndpoint(endpoint, new NodeRequest(req, res, { ...place, query, times, native }))
+      callEndpoint(endpoint, new NodeRequest(req, res, { ...mounted, query, times, native }))
         .then(write)
         .catch(fail);
     }

@@ -3,9 +3,9 @@ import { type Clock, timerMs } from "../../protocol/async/clock.js";
 import { leaveStream } from "../../protocol/async/steps.js";
 import { systemClock } from "../../protocol/async/system-clock.js";
 import type { CallTimes } from "../listen/connection.js";
-import { keepsBodyBack } from "../listen/continue.js";
+import { awaitsContinue } from "../listen/continue.js";
 import type { HttpReply } from "./http.js";
-import { isGone, type NodeResponse } from "./node-request.js";
+import { isPeerGone, type NodeResponse } from "./node-request.js";
 import { contentLength, hasBody, type NodeIncoming } from "./request-body.js";
 
 // Node's end of replies: pushes what `reply-writer.ts` makes into a response of HTTP/1.1 or HTTP/2. A whole reply is
@@ -26,7 +26,7 @@ export function writeReply(req: NodeIncoming, res: NodeResponse, reply: HttpRepl
   const headers = headerPairs(reply);
   if (isPieces(body)) {
     const iterator = body[Symbol.asyncIterator]();
-    if (isGone(res)) {
+    if (isPeerGone(res)) {
       leaveStream(iterator);
       return;
     }
@@ -35,7 +35,7 @@ export function writeReply(req: NodeIncoming, res: NodeResponse, reply: HttpRepl
     new PieceWriter(res, iterator, replyStallMs).start();
     return;
   }
-  if (isGone(res) || res.writableEnded) return;
+  if (isPeerGone(res) || res.writableEnded) return;
   if (reply.status !== 204 && reply.status !== 304) {
     headers.push("Content-Length", body === undefined ? "0" : String(Buffer.byteLength(body)));
   }
@@ -106,7 +106,7 @@ function writeDuringUpload(req: NodeIncoming, res: NodeResponse, { status, heade
   }
   const length = contentLength(req);
   // A peer that has not been asked for its body may send it all the same, and Node closes the connection then.
-  if (length !== undefined && length <= drainMaxBytes && !keepsBodyBack(req)) {
+  if (length !== undefined && length <= drainMaxBytes && !awaitsContinue(req)) {
     res.writeHead(status, headers);
     res.end(body);
     req.resume();

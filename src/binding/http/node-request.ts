@@ -2,15 +2,15 @@ import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { Http2ServerResponse } from "node:http2";
 import type { PeerCertificate, ReadHeader } from "../../protocol/context.js";
 import type { CallTimes } from "../listen/connection.js";
-import { isSingleHeader, joinLines, linesIn } from "../one-credential.js";
+import { isSingleHeader, joinLines, listHeaderValues } from "../one-credential.js";
 import { findCertificate } from "../peer-certificate.js";
 import type { HttpRequest } from "./http.js";
-import { type NodeIncoming, type ParsedBody, parsedBodyOf, readNodeBody } from "./request-body.js";
+import { type NodeIncoming, type ParsedBody, readNodeBody, readParsedBody } from "./request-body.js";
 
 export type NodeResponse = ServerResponse | Http2ServerResponse;
 
 /** Whether the peer has stopped reading the reply. */
-export function isGone(res: NodeResponse): boolean {
+export function isPeerGone(res: NodeResponse): boolean {
   return "stream" in res ? res.stream.destroyed : res.destroyed;
 }
 
@@ -81,16 +81,16 @@ export class NodeRequest implements HttpRequest {
 
   header(name: string): string | undefined {
     const { headers, rawHeaders } = this.#req;
-    return isSingleHeader(name) ? joinLines(name, linesIn(rawHeaders, name)) : headerIn(headers, name);
+    return isSingleHeader(name) ? joinLines(name, listHeaderValues(rawHeaders, name)) : findHeader(headers, name);
   }
 
   headers(): ReadHeader {
     const { headers, rawHeaders } = this.#req;
     // Keep only these lines: the raw headers would stay in memory while a stream is open.
-    const authorization = linesIn(rawHeaders, "authorization");
-    const proxyAuthorization = linesIn(rawHeaders, "proxy-authorization");
+    const authorization = listHeaderValues(rawHeaders, "authorization");
+    const proxyAuthorization = listHeaderValues(rawHeaders, "proxy-authorization");
     return (name) => {
-      if (!isSingleHeader(name)) return headerIn(headers, name);
+      if (!isSingleHeader(name)) return findHeader(headers, name);
       return joinLines(name, name === "authorization" ? authorization : proxyAuthorization);
     };
   }
@@ -101,7 +101,7 @@ export class NodeRequest implements HttpRequest {
   }
 
   get #parsedBody(): ParsedBody {
-    return this.#options.parsedBody ?? parsedBodyOf(this.#req);
+    return this.#options.parsedBody ?? readParsedBody(this.#req);
   }
 
   body(maxBytes: number, onPiece: (piece: Uint8Array) => void): Promise<Uint8Array> {
@@ -110,7 +110,7 @@ export class NodeRequest implements HttpRequest {
 
   onLeave(listener: () => void): void {
     const res = this.#res;
-    if (isGone(res)) {
+    if (isPeerGone(res)) {
       listener();
       return;
     }
@@ -122,7 +122,7 @@ export class NodeRequest implements HttpRequest {
 }
 
 /** A header of a request, by its lower-case name. */
-export function headerIn(headers: IncomingHttpHeaders, name: string): string | undefined {
+export function findHeader(headers: IncomingHttpHeaders, name: string): string | undefined {
   // In HTTP/2, `:authority` is the host; a `Host` header may differ.
   const value = (name === "host" ? headers[":authority"] : undefined) ?? headers[name];
   return Array.isArray(value) ? value.join(", ") : value;

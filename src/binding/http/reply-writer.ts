@@ -1,8 +1,8 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { type Clock, callerClock } from "../../protocol/async/clock.js";
-import { leaveStream, over, type Step } from "../../protocol/async/steps.js";
+import { endStep, leaveStream, type Step } from "../../protocol/async/steps.js";
 import { systemClock } from "../../protocol/async/system-clock.js";
-import { slicesOf } from "../../protocol/codec/text-slices.js";
+import { sliceText } from "../../protocol/codec/text-slices.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import type { StreamWriter, WireEvent } from "../../version/codec.js";
 import { type ServerCall, smallReplyBytes } from "../server-call.js";
@@ -54,7 +54,7 @@ class Account {
   }
 
   /** Raises or lowers what is booked for what waits. Throws as `hold` does, and then changes nothing. */
-  book(bytes: number): void {
+  account(bytes: number): void {
     const more = bytes - this.#waitingBytes;
     if (more < 0) this.#call.release(-more);
     else this.#call.hold(more);
@@ -99,14 +99,14 @@ export class AccountedBody implements AsyncIterableIterator<Uint8Array> {
   readonly #pieces: AsyncIterator<Uint8Array>;
   readonly #call: AccountedCall;
   readonly #account: Account;
-  readonly #isBookedAhead: boolean;
+  readonly #isAccountedAhead: boolean;
 
-  /** `isBookedAhead`: the pieces are booked already, until all of them are taken. */
-  constructor(pieces: AsyncIterable<Uint8Array>, call: AccountedCall, isBookedAhead = false) {
+  /** `isAccountedAhead`: the pieces are booked already, until all of them are taken. */
+  constructor(pieces: AsyncIterable<Uint8Array>, call: AccountedCall, isAccountedAhead = false) {
     this.#pieces = pieces[Symbol.asyncIterator]();
     this.#call = call;
     this.#account = new Account(call);
-    this.#isBookedAhead = isBookedAhead;
+    this.#isAccountedAhead = isAccountedAhead;
   }
 
   [Symbol.asyncIterator](): this {
@@ -119,8 +119,8 @@ export class AccountedBody implements AsyncIterableIterator<Uint8Array> {
       const piece = await this.#pieces.next();
       if (piece.done === true) this.#account.end();
       else {
-        if (!this.#isBookedAhead && piece.value.length > smallReplyBytes) {
-          this.#account.book(piece.value.length);
+        if (!this.#isAccountedAhead && piece.value.length > smallReplyBytes) {
+          this.#account.account(piece.value.length);
           this.#account.handOver();
         }
         this.#call.countReply(piece.value);
@@ -135,7 +135,7 @@ export class AccountedBody implements AsyncIterableIterator<Uint8Array> {
   async return(): Promise<IteratorResult<Uint8Array>> {
     this.#account.end();
     await this.#pieces.return?.();
-    return over;
+    return endStep;
   }
 }
 
@@ -320,7 +320,7 @@ export class EventStream implements AsyncIterableIterator<string> {
   next(): Promise<Piece> {
     this.#account.releaseTaken();
     if (this.#isReady) return Promise.resolve(this.#take());
-    if (this.#phase === "over") return Promise.resolve(over);
+    if (this.#phase === "over") return Promise.resolve(endStep);
     return new Promise((resolve) => {
       this.#taker = resolve;
       this.#read();
@@ -337,8 +337,8 @@ export class EventStream implements AsyncIterableIterator<string> {
       leaveStream(this.#items);
     }
     this.#endOpening()?.resolve();
-    this.#hand(over);
-    return Promise.resolve(over);
+    this.#hand(endStep);
+    return Promise.resolve(endStep);
   }
 
   #read(): void {
@@ -365,7 +365,7 @@ export class EventStream implements AsyncIterableIterator<string> {
       const { writer, before, after } = this.#form;
       for (const event of done ? (writer.end?.() ?? []) : writer.write(result.value))
         this.#add(formatEvent(event, before, after));
-      if (this.#text.length > smallReplyBytes) this.#book(this.#text.length);
+      if (this.#text.length > smallReplyBytes) this.#holdText(this.#text.length);
     } catch (error) {
       this.#onUnwritten(error);
       return;
@@ -386,7 +386,7 @@ export class EventStream implements AsyncIterableIterator<string> {
         // Long texts are not joined, which would copy them.
         if (text.length + piece.length <= sliceLength) text += piece;
         else {
-          slices.push(text, ...slicesOf(piece, sliceLength));
+          slices.push(text, ...sliceText(piece, sliceLength));
           text = "";
         }
         this.#call.countReply(piece);
@@ -397,7 +397,7 @@ export class EventStream implements AsyncIterableIterator<string> {
       }
     }
     slices.push(text);
-    this.#book(slices.reduce((sum, slice) => sum + slice.length, 0));
+    this.#holdText(slices.reduce((sum, slice) => sum + slice.length, 0));
     this.#slices = slices.filter((slice) => slice !== "");
     this.#text = "";
   }
@@ -448,7 +448,7 @@ export class EventStream implements AsyncIterableIterator<string> {
   #handOver(): void {
     if (this.#taker === undefined) return;
     if (this.#isReady) this.#hand(this.#take());
-    else if (this.#phase === "over") this.#hand(over);
+    else if (this.#phase === "over") this.#hand(endStep);
   }
 
   readonly #onFailure = (error: unknown): void => {
@@ -468,9 +468,9 @@ export class EventStream implements AsyncIterableIterator<string> {
   };
 
   /** Books this much text. Drops it when there is no room. */
-  #book(length: number): void {
+  #holdText(length: number): void {
     try {
-      this.#account.book(length);
+      this.#account.account(length);
     } catch (error) {
       this.#text = "";
       this.#account.releaseTaken();

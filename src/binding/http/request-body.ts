@@ -7,7 +7,7 @@ import { isTooShort, JsonValueCounter } from "../../protocol/codec/value-count.j
 import { A2AError } from "../../protocol/errors.js";
 import { concat } from "../concat.js";
 import type { CallTimes } from "../listen/connection.js";
-import { askForBody } from "../listen/continue.js";
+import { sendContinue } from "../listen/continue.js";
 import type { ServerCall } from "../server-call.js";
 import type { HttpRequest } from "./http.js";
 import { readContentEncoding } from "./media-type.js";
@@ -60,7 +60,7 @@ export interface ParsedBody {
   readonly rawBody?: unknown;
 }
 
-export function parsedBodyOf(request: object): ParsedBody {
+export function readParsedBody(request: object): ParsedBody {
   return request;
 }
 
@@ -86,7 +86,7 @@ export async function readNodeBody(
   // A destroyed stream emits no more events, not even `end`.
   if (req.destroyed) throw bodyCutOff();
   if (isWaiting(req)) return checkBody(req.read() ?? empty, options);
-  askForBody(req);
+  sendContinue(req);
   const result = Promise.withResolvers<Uint8Array>();
   new BodyReader(req, options, result);
   return result.promise;
@@ -294,10 +294,10 @@ export class BodyWatch {
   }
 
   #schedule(): () => void {
-    return this.#clock.after(this.#times.bodyTimeoutMs / checks, () => this.#look());
+    return this.#clock.after(this.#times.bodyTimeoutMs / checks, () => this.#checkProgress());
   }
 
-  #look(): void {
+  #checkProgress(): void {
     const { bodyTimeoutMs } = this.#times;
     const windowMs = bodyTimeoutMs / checks;
     if (this.#check === checks) {

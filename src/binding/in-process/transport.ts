@@ -1,7 +1,7 @@
 import { type Message as AnyMessage, type DescMessage, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { type Clock, callerClock } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
-import { runAtOnce } from "../../protocol/async/run-at-once.js";
+import { runSteps } from "../../protocol/async/run-steps.js";
 import { leaveStream } from "../../protocol/async/steps.js";
 import { validate } from "../../protocol/check/validate.js";
 import { readBinary } from "../../protocol/codec/binary/reader.js";
@@ -202,7 +202,7 @@ const openAdmission: InProcessAdmission = {
   versions: versionTable.map(({ name }) => name),
   authenticate: () => ({ principal: { owner: "anonymous" } }),
   extensions: (requested) => requested,
-  enter: () => ({ receive: noop, hold: noop, release: noop, leave: noop, work: runAtOnce }),
+  enter: () => ({ receive: noop, hold: noop, release: noop, leave: noop, work: runSteps }),
   publicError: (error) =>
     error instanceof A2AError ? errorForPeer(error) : new A2AError("internalError", "internal error", { cause: error }),
 };

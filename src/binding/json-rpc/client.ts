@@ -80,7 +80,7 @@ export function createJsonRpcTransport(options: JsonRpcTransportOptions): Operat
 
 function post({ adapter, nextId, send, url }: RpcClient, call: RpcCall, accept: string): Promise<UnreadAnswer> {
   const { operation, request, options, leaveSignal } = call;
-  const method = adapter.methodOf(operation);
+  const method = adapter.findMethod(operation);
   if (method === undefined) throw missingOperation(adapter, operation, "JSONRPC");
   const params = adapter.codec(operation).writeRequest(request);
   const body = JSON.stringify({ jsonrpc: "2.0", id: nextId(), method, params });
@@ -149,7 +149,7 @@ function readEventResult(client: RpcClient, data: string, isNamed: boolean): Jso
 
 /** Returns the result. Checks its form first if the version is a guess. */
 function checkForm({ adapter, isGuess }: RpcClient, result: JsonValue | undefined): JsonValue | undefined {
-  if (!isGuess || result === undefined || adapter.isOfOlder?.(result) !== true) return result;
+  if (!isGuess || result === undefined || adapter.isFromOlder?.(result) !== true) return result;
   const text = `called in version ${adapter.version}, the agent answers in an older form, which is used now`;
   throw new OtherVersionError("invalidAgentResponse", text);
 }

@@ -35,7 +35,7 @@ export function readRpcRequest(text: string, onId: (id: string) => void): RpcReq
 }
 
 /** Refuses what only older versions accept: requests without `id` or `jsonrpc`. */
-export function assertWhole({ hasId, hasVersion }: RpcRequest): void {
+export function assertComplete({ hasId, hasVersion }: RpcRequest): void {
   if (!hasId) throw noRpcId();
   if (!hasVersion) throw invalidVersion();
 }

@@ -1,15 +1,15 @@
 import { create } from "@bufbuild/protobuf";
 import { A2AError } from "../../protocol/errors.js";
-import { operationOf } from "../../protocol/operations.js";
+import { findOperation } from "../../protocol/operations.js";
 import type { JsonRpcAdapter } from "../../version/codec.js";
-import { versionsOf } from "../../version/detect.js";
+import { listVersions } from "../../version/detect.js";
 import { callUnary, errorHeaders, readHead, replyHeaders } from "../http/call.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
 import { jsonMediaType } from "../http/media-type.js";
 import { handlerFor, ServerCall } from "../server-call.js";
 import type { JsonRpcOptions } from "./server.js";
 
-const operation = operationOf("getExtendedAgentCard");
+const operation = findOperation("getExtendedAgentCard");
 const headers: Readonly<Record<string, string>> = {
   "Content-Type": jsonMediaType,
   "Cache-Control": "no-store, no-transform",
@@ -22,7 +22,7 @@ export function extendedCardEndpoint({ adapters, service }: JsonRpcOptions): Htt
       adapter.extendedCardPath === undefined ? [] : [[adapter.extendedCardPath, adapter] as const],
     ),
   );
-  const versions = versionsOf(adapters);
+  const versions = listVersions(adapters);
   const readCard = async (request: HttpRequest, adapter: JsonRpcAdapter): Promise<HttpReply> => {
     const call = new ServerCall(service, readHead("JSONRPC", request));
     call.target = { adapter, operation, handler: handlerFor(adapter, service) };

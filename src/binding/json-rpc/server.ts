@@ -2,7 +2,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { A2AError, changeError, errorForPeer, errorTable } from "../../protocol/errors.js";
 import type { Operation } from "../../protocol/operations.js";
 import type { JsonRpcAdapter } from "../../version/codec.js";
-import { adaptersFor, versionsOf } from "../../version/detect.js";
+import { adaptersFor, listVersions } from "../../version/detect.js";
 import {
   callUnary,
   errorHeaders,
@@ -18,7 +18,7 @@ import { accountReply, encodeReply, eventStreamHeaders, formatEvent } from "../h
 import { readJsonBody } from "../http/request-body.js";
 import { handlerFor, ServerCall } from "../server-call.js";
 import type { Service } from "../service.js";
-import { assertWhole, noId, type RpcRequest, readRpcRequest } from "./envelope.js";
+import { assertComplete, noId, type RpcRequest, readRpcRequest } from "./envelope.js";
 
 // JSON-RPC (spec 9): one path, with the method in the body.
 
@@ -54,7 +54,7 @@ export function jsonRpcEndpoint({ adapters, service }: JsonRpcOptions): HttpEndp
   const [newest] = adapters;
   if (newest === undefined) throw new TypeError("the JSON-RPC binding needs at least one version");
   const impliedAdapter = adapters.find(({ isImplied }) => isImplied) ?? newest;
-  const rpc: RpcEnd = { adapters, service, impliedAdapter, versions: versionsOf(adapters) };
+  const rpc: RpcEnd = { adapters, service, impliedAdapter, versions: listVersions(adapters) };
   return (request) => {
     if (request.path !== "" && request.path !== "/") return undefined;
     if (request.method === "POST") return answer(rpc, request);
@@ -91,7 +91,7 @@ async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
     }
     const adapter = await findAdapter(rpc, call, rpcRequest);
     errorContext.adapter = adapter ?? errorContext.adapter;
-    if (adapter?.takesPartialEnvelopes !== true) assertWhole(rpcRequest);
+    if (adapter?.takesPartialEnvelopes !== true) assertComplete(rpcRequest);
     const operation = adapter?.methods.get(rpcRequest.method);
     if (adapter === undefined || operation === undefined) {
       throw new A2AError("methodNotFound", `no method ${JSON.stringify(rpcRequest.method.slice(0, 64))}`);

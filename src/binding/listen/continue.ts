@@ -9,7 +9,7 @@ type Response = Parameters<RequestListener>[1];
 const responses = new WeakMap<Request, Response>();
 
 /** The listener for `checkContinue`, an event that keeps Node from asking for the body itself. */
-export function beforeBody(http: RequestListener): RequestListener {
+export function onCheckContinue(http: RequestListener): RequestListener {
   return (request, response) => {
     responses.set(request, response);
     http(request, response);
@@ -17,13 +17,13 @@ export function beforeBody(http: RequestListener): RequestListener {
 }
 
 /** Whether a request still keeps its body back. */
-export function keepsBodyBack(request: Request): boolean {
+export function awaitsContinue(request: Request): boolean {
   return request.headers.expect !== undefined && responses.has(request);
 }
 
 /** Asks for the body of a request that keeps it back. */
-export function askForBody(request: Request): void {
-  if (!keepsBodyBack(request)) return;
+export function sendContinue(request: Request): void {
+  if (!awaitsContinue(request)) return;
   responses.get(request)?.writeContinue();
   responses.delete(request);
 }

@@ -8,7 +8,7 @@ import { systemClock } from "../../protocol/async/system-clock.js";
 import { repeat } from "../repeat.js";
 import type { ListenerLimits, RequestListener } from "./connection.js";
 import { watchAge } from "./connection-age.js";
-import { beforeBody } from "./continue.js";
+import { onCheckContinue } from "./continue.js";
 
 /** Serves the HTTP/1.1 connections of a listener. */
 export interface Http1Engine {
@@ -63,7 +63,7 @@ export function createHttp1Engine(
     },
     answer,
   );
-  server.on("checkContinue", beforeBody(answer));
+  server.on("checkContinue", onCheckContinue(answer));
   // Node has let go of the connection, so it is closed here after a reply, which refuses the upgrade.
   const upgrade = (request: IncomingMessage, _socket: Duplex, head: Buffer): void => {
     const { socket } = request;
@@ -100,7 +100,7 @@ export function createHttp1Engine(
 }
 
 /** The listener of a port without HTTP/1.1. */
-export const refuseHttp: RequestListener = (request, response) => {
+export const refuseHttp1: RequestListener = (request, response) => {
   response.statusCode = 505;
   if (request.httpVersionMajor === 1) response.setHeader("connection", "close");
   response.end();

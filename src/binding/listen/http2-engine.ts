@@ -1,7 +1,7 @@
 import { createServer } from "node:http2";
 import type { Socket } from "node:net";
 import type { ListenerLimits, RequestListener } from "./connection.js";
-import { beforeBody } from "./continue.js";
+import { onCheckContinue } from "./continue.js";
 import { keepSessions } from "./sessions.js";
 import type { OpenUnsent } from "./unsent.js";
 
@@ -20,7 +20,7 @@ export interface Http2Engine {
 
 /** HTTP/2 without gRPC: every stream is an HTTP request. */
 export function createHttp2Engine(http: RequestListener, limits: ListenerLimits, unsent?: OpenUnsent): Http2Engine {
-  const server = createServer(http).on("checkContinue", beforeBody(http));
+  const server = createServer(http).on("checkContinue", onCheckContinue(http));
   const sessions = keepSessions(server, limits, unsent);
   return {
     accept: (socket) => sessions.accept(socket, (connection) => server.emit("connection", connection)),

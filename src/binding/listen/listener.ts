@@ -5,9 +5,9 @@ import { callerClock } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
 import { within } from "../../protocol/async/pause.js";
 import { defaultListenerLimits, type ListenerLimits, type RequestListener } from "./connection.js";
-import { createHttp1Engine, refuseHttp } from "./http1-engine.js";
+import { createHttp1Engine, refuseHttp1 } from "./http1-engine.js";
 import type { Http2Engine } from "./http2-engine.js";
-import { laterEngine } from "./later-engine.js";
+import { createLazyEngine } from "./lazy-engine.js";
 import { createSniffer, type HttpProtocol } from "./sniff.js";
 import type { OpenUnsent } from "./unsent.js";
 
@@ -47,10 +47,10 @@ export interface Listener {
 /** Listens on one port for HTTP/1.1 and HTTP/2, plain or over TLS. The first bytes of a connection decide. */
 export async function createListener(options: ListenerOptions): Promise<Listener> {
   const limits = { ...defaultListenerLimits, ...options.limits };
-  const http1 = createHttp1Engine(options.http ?? refuseHttp, limits, options.upgrades);
+  const http1 = createHttp1Engine(options.http ?? refuseHttp1, limits, options.upgrades);
   const plainHttp2 = async (): Promise<Http2Engine> =>
-    (await import("./http2-engine.js")).createHttp2Engine(options.http ?? refuseHttp, limits, options.unsent);
-  const http2 = options.http2 ?? laterEngine(plainHttp2, noop);
+    (await import("./http2-engine.js")).createHttp2Engine(options.http ?? refuseHttp1, limits, options.unsent);
+  const http2 = options.http2 ?? createLazyEngine(plainHttp2, noop);
   let closing: Promise<void> | undefined;
   const hand = (socket: Socket, protocol: HttpProtocol): void => {
     if (protocol === "http1") {

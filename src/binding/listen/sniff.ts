@@ -36,7 +36,7 @@ export function createSniffer(
       });
     },
     drain: () => {
-      // What has arrived is read first, also where a busy process reads it late.
+      // Reads bytes that have arrived first, even if a busy process reads them late.
       const close = (socket: Socket): unknown =>
         setImmediate(() => setImmediate(() => acceptTimes.has(socket) && socket.destroy()));
       for (const [socket, acceptTime] of acceptTimes)
@@ -55,24 +55,24 @@ function sniff(socket: Socket, timeoutMs: number, onProtocol: (protocol?: HttpPr
   timer.unref();
   const finish = (protocol?: HttpProtocol): void => {
     clearTimeout(timer);
-    socket.off("readable", look).off("end", giveUp).off("close", onClose);
+    socket.off("readable", detect).off("end", giveUp).off("close", onClose);
     onProtocol(protocol);
   };
   const onClose = (): void => finish();
-  function look(): void {
+  function detect(): void {
     const chunk: Buffer | null = socket.read();
     if (chunk === null) return;
     bytes = Buffer.concat([bytes, chunk]);
-    const protocol = protocolOf(bytes);
+    const protocol = detectProtocol(bytes);
     if (protocol === undefined) return;
     socket.unshift(bytes);
     finish(protocol);
   }
-  socket.on("readable", look).on("end", giveUp).on("close", onClose);
+  socket.on("readable", detect).on("end", giveUp).on("close", onClose);
 }
 
 /** Returns `undefined` while the bytes are only a beginning of the preface. */
-function protocolOf(bytes: Buffer): HttpProtocol | undefined {
+function detectProtocol(bytes: Buffer): HttpProtocol | undefined {
   const length = Math.min(bytes.length, preface.length);
   if (bytes.compare(preface, 0, length, 0, length) !== 0) return "http1";
   return length === preface.length ? "http2" : undefined;

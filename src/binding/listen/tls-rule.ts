@@ -1,6 +1,6 @@
 import type { TlsOptions } from "node:tls";
 import { object, type Rule } from "../../protocol/check/rules.js";
-import { messageOf } from "../../protocol/errors.js";
+import { readErrorMessage } from "../../protocol/errors.js";
 
 // Node ignores an option of TLS that it does not know, and listens without a certificate.
 
@@ -33,6 +33,6 @@ export const tlsRule: Rule = (value, path) => {
     process.getBuiltinModule("node:tls").createSecureContext(options);
     return [];
   } catch (error) {
-    return [`${path} cannot be used: ${messageOf(error)}`];
+    return [`${path} cannot be used: ${readErrorMessage(error)}`];
   }
 };

@@ -42,9 +42,9 @@ export class UnsentWatch {
   add(session: ServerHttp2Session): void {
     const unsentSession = new UnsentSession(this.#open(session.socket?.remoteAddress ?? ""));
     this.#sessions.add(unsentSession);
-    this.#stopLooking ??= repeat(systemClock, lookMs, () => this.#look());
+    this.#stopLooking ??= repeat(systemClock, lookMs, () => this.#check());
     session.on("stream", (stream) => {
-      if (this.#latest !== unsentSession) this.#latest?.glance();
+      if (this.#latest !== unsentSession) this.#latest?.checkNew();
       this.#latest = unsentSession;
       unsentSession.add(stream);
     });
@@ -60,8 +60,8 @@ export class UnsentWatch {
     this.#stopLooking = undefined;
   }
 
-  #look(): void {
-    for (const session of this.#sessions) session.look();
+  #check(): void {
+    for (const session of this.#sessions) session.check();
   }
 }
 
@@ -71,7 +71,7 @@ class UnsentSession {
   readonly #forget: (this: ServerHttp2Stream) => void;
   /** Streams that had bytes waiting at the last look. */
   #waitedStreams: ReadonlySet<ServerHttp2Stream> = new Set();
-  #bookedBytes = 0;
+  #accountedBytes = 0;
   /** Streams since the last look. */
   #newCount = 0;
 
@@ -90,15 +90,15 @@ class UnsentSession {
   }
 
   /** Looks at the streams unless most of them were there at the last look. */
-  glance(): void {
-    if (this.#newCount * looksPerStream >= this.#streams.size) this.look();
+  checkNew(): void {
+    if (this.#newCount * looksPerStream >= this.#streams.size) this.check();
   }
 
   /** Books what waits. If there is no room for it, ends what has waited longest, or all of it. */
-  look(): void {
+  check(): void {
     this.#newCount = 0;
     const waitingStreams = [...this.#streams].filter(hasFew);
-    if (waitingStreams.length === 0 && this.#bookedBytes === 0) return;
+    if (waitingStreams.length === 0 && this.#accountedBytes === 0) return;
     if (this.#keep(waitingStreams)) return;
     const newStreams = waitingStreams.filter((stream) => !this.#waitedStreams.has(stream));
     end(waitingStreams.filter((stream) => this.#waitedStreams.has(stream)));
@@ -110,23 +110,23 @@ class UnsentSession {
 
   /** Books what these streams wait with, if there is room for it. */
   #keep(waitingStreams: readonly ServerHttp2Stream[]): boolean {
-    const isBooked = this.#book(waitingStreams);
-    if (isBooked) this.#waitedStreams = new Set(waitingStreams);
-    return isBooked;
+    const isAccounted = this.#account(waitingStreams);
+    if (isAccounted) this.#waitedStreams = new Set(waitingStreams);
+    return isAccounted;
   }
 
   close(): void {
     this.#entry.release();
-    this.#bookedBytes = 0;
+    this.#accountedBytes = 0;
   }
 
   /** Books what waits on these streams. Returns false, and books nothing, where there is no room. */
-  #book(streams: readonly ServerHttp2Stream[]): boolean {
+  #account(streams: readonly ServerHttp2Stream[]): boolean {
     const bytes = streams.reduce((sum, { writableLength }) => sum + writableLength, 0);
     try {
-      if (bytes > this.#bookedBytes) this.#entry.hold(bytes - this.#bookedBytes);
-      else this.#entry.release(this.#bookedBytes - bytes);
-      this.#bookedBytes = bytes;
+      if (bytes > this.#accountedBytes) this.#entry.hold(bytes - this.#accountedBytes);
+      else this.#entry.release(this.#accountedBytes - bytes);
+      this.#accountedBytes = bytes;
       return true;
     } catch {
       this.close();

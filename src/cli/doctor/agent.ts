@@ -6,7 +6,7 @@ import { A2AError } from "../../protocol/errors.js";
 import type { AgentCard, AgentInterface } from "../../protocol/model.js";
 import { ask } from "./ask.js";
 import { findCardRemedy, findCause, hasSecrets } from "./failed-call.js";
-import { type Finding, findings, reasonOf } from "./finding.js";
+import { describeCause, type Finding, findings } from "./finding.js";
 import { interfaceOptions } from "./interface-options.js";
 import { offsetFinding } from "./store.js";
 
@@ -56,7 +56,7 @@ async function missingCard(error: unknown, url: string, options: ConnectOptions)
   }
   const remedy = findCardRemedy(error) ?? cardRemedy(url, options);
   const several = "a server of several agents has each below its path, and lists them with catalogue: true";
-  return report.failed(reasonOf(error), isNotFound(error) ? `${remedy}; ${several}` : remedy);
+  return report.failed(describeCause(error), isNotFound(error) ? `${remedy}; ${several}` : remedy);
 }
 
 function isNotFound(error: unknown): boolean {
@@ -101,7 +101,7 @@ async function checkInterface(card: AgentCard, agentInterface: AgentInterface, c
     }
     if (loopbackProblem !== undefined) {
       return report.failed(
-        `${url}: ${reasonOf(error)}`,
+        `${url}: ${describeCause(error)}`,
         `${loopbackProblem}: set publicUrl to the address that callers use`,
       );
     }

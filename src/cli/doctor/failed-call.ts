@@ -1,8 +1,8 @@
 import { NoInterfaceError } from "../../client/connection.js";
 import type { ConnectOptions } from "../../client/options.js";
-import { bindingNameOf } from "../../protocol/bindings.js";
+import { toBindingName } from "../../protocol/bindings.js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
-import { type Finding, reasonOf } from "./finding.js";
+import { describeCause, type Finding } from "./finding.js";
 
 /** A failed call and its circumstances. */
 export interface FailedCall {
@@ -28,7 +28,7 @@ export function hasSecrets({ credentials, headers }: ConnectOptions): boolean {
 /** Returns the cause of a failed call, and the remedy. */
 export function findCause(call: FailedCall): Cause {
   const error = findAnswer(call.error);
-  const reason = reasonOf(error);
+  const reason = describeCause(error);
   const status = readHttpStatus(error);
   if (error instanceof ConnectionError) {
     const known = unreached.find(([said]) => said.test(reason));
@@ -119,7 +119,7 @@ function readHttpStatus(error: unknown): string | undefined {
 }
 
 function proxyRemedy(binding: string): string {
-  if (bindingNameOf(binding) === "GRPC") {
+  if (toBindingName(binding) === "GRPC") {
     return "gRPC needs HTTP/2 and trailers all the way: in a proxy use grpc_pass (nginx), proto h2 (HAProxy) or HTTP/2 upstreams (Envoy), or set publicGrpc";
   }
   return "check that the proxy passes this path and its method POST, and that publicUrl is the address that callers use";
@@ -127,7 +127,7 @@ function proxyRemedy(binding: string): string {
 
 /** The remedy for a card that cannot be read, by the status of the answer. */
 export function findCardRemedy(error: unknown): string | undefined {
-  const status = readHttpStatus(error) ?? /HTTP status (\d{3})/.exec(reasonOf(error))?.[1];
+  const status = readHttpStatus(error) ?? /HTTP status (\d{3})/.exec(describeCause(error))?.[1];
   if (status === "401")
     return "the card needs credentials: give --bearer, --credential or --header, or let the proxy pass /.well-known/";
   return status === undefined ? undefined : byStatus[status];

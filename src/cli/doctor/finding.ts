@@ -28,8 +28,8 @@ export function findingText({ check, result, seen, remedy }: Finding): string {
 }
 
 /** The message of an error with its causes, in one line. */
-export function reasonOf(error: unknown): string {
-  return readableTls(messageWithCauses(error));
+export function describeCause(error: unknown): string {
+  return explainTlsErrors(messageWithCauses(error));
 }
 
 function messageWithCauses(error: unknown): string {
@@ -66,7 +66,7 @@ const raw =
   /(?:\b\w+ EPROTO )?(?:\b[0-9A-F]+:)?error:[0-9A-F]+:[^:\n]*:[^:\n]*:([^:\n]+)(?::[^:\n]*:\d+:?[^\n]*)?\s*/gi;
 
 /** Replaces errors of OpenSSL in a text by their meanings. */
-export function readableTls(text: string): string {
+export function explainTlsErrors(text: string): string {
   return text.replace(
     raw,
     (_, reason: string) => meanings.find(([said]) => said.test(reason))?.[1] ?? `TLS failed: ${reason.trim()}`,

@@ -1,7 +1,7 @@
 import { type ClientHttp2Session, connect, constants } from "node:http2";
 import type { ClientTls } from "../../binding/fetch/client-tls.js";
 import { noop } from "../../protocol/async/noop.js";
-import { type Finding, findings, reasonOf } from "./finding.js";
+import { describeCause, type Finding, findings } from "./finding.js";
 
 export interface Http2Check {
   readonly url: URL;
@@ -24,7 +24,7 @@ export async function checkHttp2(check: Http2Check): Promise<readonly Finding[]>
   try {
     session = await connectHttp2(url.origin, timeoutMs, tls);
   } catch (error) {
-    const problem = `not spoken at ${url.origin}: ${reasonOf(error)}`;
+    const problem = `not spoken at ${url.origin}: ${describeCause(error)}`;
     return [hasGrpc ? report.failed(problem, remedy) : report.warning(problem, remedy)];
   }
   try {

@@ -1,5 +1,5 @@
 import type { ConnectOptions } from "../../client/options.js";
-import { secretPlace } from "../../client/secret-places.js";
+import { createSecretPolicy } from "../../client/secret-policy.js";
 import type { AgentCard, AgentInterface } from "../../protocol/model.js";
 
 /** The options for one interface of a card, which may name any server. */
@@ -16,7 +16,7 @@ export function interfaceOptions(
 ): InterfaceOptions {
   const { credentials: _, headers: __, ...withoutSecrets } = options;
   const { trustedOrigins, grpcTls: secure = true } = options;
-  const place = secretPlace({ card, firstCard: card, cardUrl, binding, url, secure, trustedOrigins });
+  const place = createSecretPolicy({ card, firstCard: card, cardUrl, binding, url, secure, trustedOrigins });
   const withholdReason = place.noHeaders(["authorization"]);
   return { options: withholdReason === undefined ? options : withoutSecrets, withholdReason };
 }

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { totalmem } from "node:os";
 import { getHeapStatistics } from "node:v8";
-import { type Finding, findings, reasonOf } from "./finding.js";
+import { describeCause, type Finding, findings } from "./finding.js";
 
 /** Checks Node, its memory, and the port that an agent will listen on. */
 export async function checkMachine(port: number): Promise<readonly Finding[]> {
@@ -49,7 +49,7 @@ async function checkPort(port: number): Promise<Finding> {
   if (code === "EACCES") {
     return failed(`${port} may not be opened by this user`, "choose a port of 1024 or more: PORT, or serve({ port })");
   }
-  if (code !== "EADDRINUSE") return failed(`${port} cannot be opened: ${reasonOf(error)}`, otherPort);
+  if (code !== "EADDRINUSE") return failed(`${port} cannot be opened: ${describeCause(error)}`, otherPort);
   if (await isAgent(port))
     return ok(`${port} is taken by a running agent: trivium doctor http://127.0.0.1:${port} checks it`);
   return warning(`${port} is taken by another program`, `stop it, or ${otherPort}`);

@@ -5,7 +5,7 @@ import { longestTimerMs } from "../../protocol/async/clock.js";
 import type { ConnectionReport } from "../../store/postgres/connection-report.js";
 import type { StoreFailure } from "../../store/sql/store-error.js";
 import { type DatabaseLocation, locationText, type StoreLocation, UnusableStoreError } from "../store-location.js";
-import { type Finding, findings, reasonOf } from "./finding.js";
+import { describeCause, type Finding, findings } from "./finding.js";
 
 /** Largest difference of the clocks without a warning: signatures, tokens and leases depend on the time. */
 const clockWarningMs = 2000;
@@ -30,7 +30,7 @@ export async function checkStore(location: StoreLocation, pagesMs: number): Prom
     if (version === latest) found.push(...leasesFinding(await databases.leaseLengths(location)));
   } catch (error) {
     const failure = error instanceof UnusableStoreError ? error.failure : undefined;
-    found.push(reach.failed(reasonOf(error), findRemedy(location, failure)));
+    found.push(reach.failed(describeCause(error), findRemedy(location, failure)));
   }
   return found;
 }

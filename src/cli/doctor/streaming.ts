@@ -1,9 +1,9 @@
 import type { AnswerEvent } from "../../client/answer/events.js";
 import type { ConnectOptions } from "../../client/options.js";
-import { bindingNameOf } from "../../protocol/bindings.js";
+import { toBindingName } from "../../protocol/bindings.js";
 import type { AgentCard } from "../../protocol/model.js";
 import { findCause, hasSecrets } from "./failed-call.js";
-import { type Finding, findings, reasonOf } from "./finding.js";
+import { describeCause, type Finding, findings } from "./finding.js";
 import { interfaceOptions } from "./interface-options.js";
 
 export interface StreamingCheck {
@@ -24,7 +24,7 @@ export async function checkStreaming(check: StreamingCheck): Promise<readonly Fi
   const { card, message } = check;
   const { warning, failed, skipped } = findings("streaming");
   const interfaces = card.supportedInterfaces.filter(({ protocolBinding }) => {
-    const binding = bindingNameOf(protocolBinding);
+    const binding = toBindingName(protocolBinding);
     return binding === "JSONRPC" || binding === "HTTP+JSON";
   });
   const [agentInterface] = interfaces;
@@ -64,7 +64,7 @@ export async function checkStreaming(check: StreamingCheck): Promise<readonly Fi
       return [failed(cause.seen, cause.remedy)];
     }
     const remedy = "raise the proxy's timeouts for streams (proxy_read_timeout, timeout server)";
-    return [warning(`the stream broke after ${arrivalTimes.length} events: ${reasonOf(error)}`, remedy)];
+    return [warning(`the stream broke after ${arrivalTimes.length} events: ${describeCause(error)}`, remedy)];
   }
   return [bufferingFinding(creationTimes, arrivalTimes)];
 }

@@ -1,6 +1,6 @@
 import { checkServerIdentity, connect, type PeerCertificate, type TLSSocket } from "node:tls";
 import type { ClientTls } from "../../binding/fetch/client-tls.js";
-import { type Finding, findings, reasonOf } from "./finding.js";
+import { describeCause, type Finding, findings } from "./finding.js";
 
 const day = 86_400_000;
 const soonDays = 14;
@@ -16,14 +16,14 @@ export async function checkTls(
   try {
     socket = await connectTls({ ...tls, host, port: Number(port || 443) }, timeoutMs);
   } catch (error) {
-    return [findings("tls").failed(`no handshake: ${reasonOf(error)}`, remedyFor(error))];
+    return [findings("tls").failed(`no handshake: ${describeCause(error)}`, remedyFor(error))];
   }
   const certificate = socket.getPeerCertificate(true);
   // Not an `Error`, as its type says: Node sets the code of OpenSSL.
   const problem = socket.authorizationError as unknown;
   const code = problem instanceof Error && "code" in problem ? String(problem.code) : String(problem ?? "");
   socket.destroy();
-  return [chainFinding(code), namesFinding(host, certificate), expiryFinding(certificate)];
+  return [chainFinding(code), checkHostName(host, certificate), expiryFinding(certificate)];
 }
 
 function remedyFor(error: unknown): string {
@@ -32,7 +32,7 @@ function remedyFor(error: unknown): string {
   if (/^(?:ECONNREFUSED|EHOST|ENET|ETIMEDOUT)/.test(code)) {
     return "check that the server runs, and that firewalls let this machine reach its port";
   }
-  return /client certificate/.test(reasonOf(error))
+  return /client certificate/.test(describeCause(error))
     ? "give the certificate that the server expects: --cert and --key"
     : "check that the port speaks TLS 1.2 or 1.3";
 }
@@ -83,7 +83,7 @@ function chainFinding(code: string): Finding {
   }
 }
 
-function namesFinding(host: string, certificate: PeerCertificate): Finding {
+function checkHostName(host: string, certificate: PeerCertificate): Finding {
   const { ok, failed } = findings("tls names");
   const mismatch = checkServerIdentity(host, certificate);
   const names = certificate.subjectaltname ?? "none";

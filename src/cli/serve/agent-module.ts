@@ -36,7 +36,7 @@ const cardFields = ["name", "description", "version"] as const;
  * The default card: name, description and version in the nearest `package.json`. On a loopback address a missing field
  * gets a default, since only the author reads that card. On any other address it is an error.
  */
-export function cardOfPackage(file: string, isLocal: boolean): ServeOptions["card"] {
+export function readPackageCard(file: string, isLocal: boolean): ServeOptions["card"] {
   const path = nearestPackage(file);
   const json = path === undefined ? {} : (JSON.parse(readFileSync(path, "utf8")) as Record<string, unknown>);
   const missingFields = cardFields.filter((field) => !isFilled(json[field]));

@@ -1,9 +1,9 @@
 import { noop } from "../../protocol/async/noop.js";
-import { leaveStream, over, type Step, type StepStream, streamOfSteps } from "../../protocol/async/steps.js";
+import { createStepStream, endStep, leaveStream, type Step, type StepStream } from "../../protocol/async/steps.js";
 import type { Message, Task } from "../../protocol/model.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import { Answer } from "./answer.js";
-import { type AnswerEvent, eventOfItem } from "./events.js";
+import { type AnswerEvent, toAnswerEvent } from "./events.js";
 import { AnswerFold } from "./fold.js";
 import type { TextDeltas } from "./text-deltas.js";
 
@@ -84,7 +84,7 @@ export class AnswerStream implements AsyncIterable<AnswerEvent> {
       throw new TypeError(`the stream ${reason}: read its events or its text, once, before its answer`);
     }
     this.#hasReader = true;
-    return streamOfSteps(this.#next, this.#leave);
+    return createStepStream(this.#next, this.#leave);
   }
 
   readonly #next = (): Promise<Step<AnswerEvent>> => {
@@ -119,11 +119,11 @@ export class AnswerStream implements AsyncIterable<AnswerEvent> {
     if (result.done === true) {
       this.#isAsked = false;
       this.#end(this.#foldResult);
-      return over;
+      return endStep;
     }
     this.#fold.add(result.value.response);
     if (this.#fold.isFull) this.#end(this.#foldResult);
-    const event = eventOfItem(result.value);
+    const event = toAnswerEvent(result.value);
     if (event === undefined) return this.#pull();
     this.#isAsked = false;
     return { done: false, value: event };
@@ -198,7 +198,7 @@ function readText(events: StepStream<AnswerEvent>, maxBytes: number, known: Task
       const delta = step.done === true ? deltas.end() : deltas.read(step.value.response);
       if (delta !== "") return { done: false, value: delta };
     }
-    return over;
+    return endStep;
   };
-  return streamOfSteps(next, () => events.return());
+  return createStepStream(next, () => events.return());
 }

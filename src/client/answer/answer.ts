@@ -7,7 +7,7 @@ import type { Artifact, Message, SendMessageResponse, Task } from "../../protoco
 import { type StateName, stateName } from "../../protocol/states.js";
 import { type Inspect, inspectWith } from "./inspect.js";
 
-// What an agent answered, for programs: texts, data, files and events instead of protocol messages.
+// An agent's answer for programs: texts, data, files and events instead of protocol messages.
 
 /** An artifact of an answer. */
 export interface AnswerArtifact {
@@ -25,7 +25,7 @@ export interface AnswerArtifact {
 
 const code = "invalidAgentResponse";
 /** Between the texts of several artifacts. */
-export const blankLine = "\n\n";
+export const artifactSeparator = "\n\n";
 
 /**
  * The answer of an agent: a task, or a direct reply without one (spec 3.1.1). Members are computed when they are read.
@@ -166,7 +166,7 @@ function artifactText(artifacts: readonly Artifact[]): string {
   return artifacts
     .map(textOf)
     .filter((text) => text !== "")
-    .join(blankLine);
+    .join(artifactSeparator);
 }
 
 function plainArtifact({ artifactId: id, name, parts }: Artifact, index: number): AnswerArtifact {

@@ -21,7 +21,7 @@ export type AnswerEvent = TaskEvent | MessageEvent | StatusEvent | ArtifactEvent
 
 const code = "invalidAgentResponse";
 
-/** What all events have. An event keeps what came over the wire, and computes its members when they are read. */
+/** Base of all events. An event keeps its wire message and computes its members when they are read. */
 abstract class AnyEvent<P> {
   protected readonly payload: P;
   private readonly item: StreamItem;
@@ -250,11 +250,11 @@ class ArtifactEvent extends AnyEvent<TaskArtifactUpdateEvent> {
  * ```
  */
 export function eventOf(response: StreamResponse): AnswerEvent | undefined {
-  return eventOfItem({ response });
+  return toAnswerEvent({ response });
 }
 
 /** The event of a stream's item; `undefined` for one of a kind that this version of the protocol does not have. */
-export function eventOfItem(item: StreamItem): AnswerEvent | undefined {
+export function toAnswerEvent(item: StreamItem): AnswerEvent | undefined {
   const { payload } = item.response;
   switch (payload.case) {
     case "artifactUpdate":

@@ -12,7 +12,7 @@ import {
   type TaskArtifactUpdateEvent,
   TaskState,
 } from "../../protocol/model.js";
-import { isStop } from "../../protocol/states.js";
+import { endsBlockingSend } from "../../protocol/states.js";
 
 /**
  * Adds up the events of a stream to its answer: the message, or the task with its status, history and artifacts. Keeps
@@ -93,7 +93,7 @@ export class AnswerFold {
 
   /** The answer is there: a message, or a task that has ended or waits for its caller. */
   get isAnswered(): boolean {
-    return this.isReply || isStop(this.#task?.status?.state ?? TaskState.UNSPECIFIED);
+    return this.isReply || endsBlockingSend(this.#task?.status?.state ?? TaskState.UNSPECIFIED);
   }
 
   /**

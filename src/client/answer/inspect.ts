@@ -1,4 +1,4 @@
-/** What Node, Bun and Deno pass to an object's own inspection: their `util.inspect`. */
+/** `util.inspect`, as Node, Bun and Deno pass it to an object's own inspection. */
 export type Inspect = (value: unknown, options: object) => string;
 
 /** Shows an object by what can be read of it, for `console.log`. Leaves out what is not there. */

@@ -1,4 +1,4 @@
-import { streamOfSteps } from "../../protocol/async/steps.js";
+import { createStepStream } from "../../protocol/async/steps.js";
 import { A2AError } from "../../protocol/errors.js";
 import { type Task, TaskState } from "../../protocol/model.js";
 import type { StreamItem } from "../../protocol/operations.js";
@@ -10,7 +10,7 @@ import { taskItem } from "../stream/task-view.js";
  * The items of a subscription. Agents refuse one to a task that has ended, in many ways; then the only item is the task.
  * Loaded by the first subscription.
  */
-export function orPastTask(items: AsyncIterable<StreamItem>, read: () => Promise<Task>): AsyncIterable<StreamItem> {
+export function fallBackToTask(items: AsyncIterable<StreamItem>, read: () => Promise<Task>): AsyncIterable<StreamItem> {
   const source = items[Symbol.asyncIterator]();
   let isNew = true;
   const first = async (): Promise<IteratorResult<StreamItem, undefined>> => {
@@ -28,5 +28,5 @@ export function orPastTask(items: AsyncIterable<StreamItem>, read: () => Promise
     isNew = false;
     return first();
   };
-  return streamOfSteps(next, () => source.return?.());
+  return createStepStream(next, () => source.return?.());
 }

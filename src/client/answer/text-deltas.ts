@@ -1,6 +1,6 @@
 import { textOf } from "../../protocol/content/read.js";
 import type { Artifact, StreamResponse, Task } from "../../protocol/model.js";
-import { blankLine } from "./answer.js";
+import { artifactSeparator } from "./answer.js";
 
 /** An artifact as the reader of its text knows it. */
 interface ShownText {
@@ -82,7 +82,7 @@ export class TextDeltas {
 
   #show(artifactId: string, addition: string, isAnew: boolean): string {
     const isFurther = this.#current === artifactId && !isAnew;
-    const between = this.#current === undefined || isFurther ? "" : blankLine;
+    const between = this.#current === undefined || isFurther ? "" : artifactSeparator;
     this.#current = artifactId;
     const text = this.#half + between + addition;
     this.#half = endsInHalf(text) ? text.slice(-1) : "";
@@ -97,7 +97,7 @@ export class TextDeltas {
   }
 }
 
-/** What an artifact's text gains beyond what was shown; the whole text when it has become another. */
+/** Returns the text to append to the shown text of an artifact; the whole text if it was replaced. */
 function addText(shownText: ShownText, text: string): string {
   const ahead = shownText.text.length - shownText.at;
   if (ahead > 0) {

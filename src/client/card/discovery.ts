@@ -7,7 +7,7 @@ import type { AgentCard } from "../../protocol/model.js";
 import { parseVersion, versionParameter } from "../../protocol/service-parameters.js";
 import { isListed } from "../../version/traits.js";
 import { versionTable } from "../../version/versions.js";
-import { isAway } from "../failures.js";
+import { isUnavailable } from "../failures.js";
 import type { CardCache } from "./card-cache.js";
 import type { ReadCard } from "./read-card.js";
 
@@ -20,7 +20,7 @@ export interface DiscoveryOptions {
   readonly cache: CardCache | undefined;
   readonly maxBytes: number;
   readonly timeoutMs: number;
-  /** What earlier attempts have left of `timeoutMs`. Default: all of it. */
+  /** Time left of `timeoutMs` after earlier attempts. Default: all of it. */
   readonly leftMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Version whose card is requested. Default: the card for readers of any version. */
@@ -55,7 +55,7 @@ export function cardUrls(agent: string | URL): readonly string[] {
   return [...new Set([base, url.origin].flatMap((location) => wellKnown.map((path) => `${location}${path}`)))];
 }
 
-/** What a client may call. */
+/** Bindings and versions that a client can call. */
 export interface SupportedProtocols {
   /** Versions that may be used. Default: any that the client knows. */
   readonly versions: readonly string[] | undefined;
@@ -100,9 +100,9 @@ async function findCard(urls: readonly string[], options: DiscoveryOptions): Pro
       const result = await fetchCard(url, options, limit);
       if (result instanceof A2AError) {
         problems.push(result.message);
-        if (isAway(result)) away ??= result;
-      } else if (isOfPath(result, url, path)) return { card: result, url };
-      else problems.push(notOfPath(result, url, path));
+        if (isUnavailable(result)) away ??= result;
+      } else if (isServedAt(result, url, path)) return { card: result, url };
+      else problems.push(describeMismatch(result, url, path));
     } catch (error) {
       if (!(error instanceof A2AError) || error.code !== "invalidAgentResponse") throw error;
       cardErrors.push(error);
@@ -133,12 +133,12 @@ function readBasePath(url: string): string {
 /**
  * Whether a card belongs to the path that the caller named: it was found there, or lists an interface there or below.
  */
-function isOfPath({ supportedInterfaces }: AgentCard, url: string, path: string): boolean {
+function isServedAt({ supportedInterfaces }: AgentCard, url: string, path: string): boolean {
   if (readBasePath(url) === path) return true;
   return supportedInterfaces.some((each) => `${URL.parse(each.url)?.pathname ?? ""}/`.startsWith(`${path}/`));
 }
 
-function notOfPath({ name }: AgentCard, url: string, path: string): string {
+function describeMismatch({ name }: AgentCard, url: string, path: string): string {
   const agent = JSON.stringify(name.slice(0, 80));
   const { origin } = URL.parse(url) ?? {};
   return `the card at ${url} is of ${agent}, which has no interface at or below ${path}: to call that agent, give ${origin}`;

@@ -1,6 +1,6 @@
 import type { Clock } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
-import { type Step, type StepStream, streamOfSteps } from "../../protocol/async/steps.js";
+import { createStepStream, type Step, type StepStream } from "../../protocol/async/steps.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { SendMessageRequest } from "../../protocol/model.js";
@@ -85,7 +85,7 @@ function cancelingOnAbort({ signal, clock, open, cancel }: CancelableStream): St
       throw reason;
     }
   };
-  return streamOfSteps(next, () => {
+  return createStepStream(next, () => {
     settle();
     return source?.return?.();
   });

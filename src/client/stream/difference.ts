@@ -12,7 +12,7 @@ import { type Artifact, type Part, Role, type StreamResponse, type Task } from "
  * history.
  */
 export function findDifference(earlier: Task, now: Task): readonly StreamResponse[] | undefined {
-  if (earlier.id !== now.id || wasSaid(earlier, now)) return undefined;
+  if (earlier.id !== now.id || hasUnseenMessage(earlier, now)) return undefined;
   const events = artifactsBehind(earlier, now);
   const metadata = changedMembers(earlier.metadata, now.metadata);
   if (events === undefined || metadata === undefined) return undefined;
@@ -57,7 +57,7 @@ function identify({ artifactId }: Artifact, index: number): string | number {
 }
 
 /** Whether the agent sent a message in between that is in neither the status nor an artifact. */
-function wasSaid(earlier: Task, now: Task): boolean {
+function hasUnseenMessage(earlier: Task, now: Task): boolean {
   const knownIds = new Set(earlier.history.map(({ messageId }) => messageId));
   // Some agents also keep the status message in the history.
   for (const { status } of [earlier, now]) knownIds.add(status?.message?.messageId ?? "");

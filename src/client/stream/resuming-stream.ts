@@ -1,15 +1,15 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { noop } from "../../protocol/async/noop.js";
-import { grownPause } from "../../protocol/async/retry.js";
-import { leaveStream, over, type Step } from "../../protocol/async/steps.js";
+import { backoffMs } from "../../protocol/async/retry.js";
+import { endStep, leaveStream, type Step } from "../../protocol/async/steps.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { SendMessageRequest } from "../../protocol/model.js";
 import type { Operation, StreamItem } from "../../protocol/operations.js";
-import { isStop } from "../../protocol/states.js";
-import { isCut } from "../failures.js";
-import { lateAnswer, startAllowance } from "../timing.js";
-import { isOfKnownTask, Resumption, type ResumptionOptions, type Source, subscribeToTask } from "./resumption.js";
+import { endsBlockingSend } from "../../protocol/states.js";
+import { isCutOff } from "../failures.js";
+import { startAllowance, toTimeoutError } from "../timing.js";
+import { namesTask, Resumption, type ResumptionOptions, type Source, subscribeToTask } from "./resumption.js";
 import { SilenceWatch } from "./silence-watch.js";
 import { TaskView, withId } from "./task-view.js";
 
@@ -35,7 +35,7 @@ export interface StreamCall {
   readonly options: CallOptions;
 }
 
-const endedSource: AsyncIterator<StreamItem, undefined> = { next: async () => over };
+const endedSource: AsyncIterator<StreamItem, undefined> = { next: async () => endStep };
 const pauses = { firstMs: 100, maxMs: 5_000 };
 // Connected time that restores one attempt. An agent that closes after each event makes progress but must not cause a
 // busy loop: the first event of a connection restores most of an attempt, and time or further events the rest.
@@ -90,7 +90,7 @@ export class ResumingStream implements AsyncIterableIterator<StreamItem, undefin
     const allowance = startAllowance(call.options, options.clock);
     const { numbers = true, streaming, clock, snapshotTimeoutMs: silenceMs = Number.POSITIVE_INFINITY } = options;
     const toTheEnd = operation === subscribeToTask;
-    const existedBefore = toTheEnd || (streaming !== false && isOfKnownTask(request as SendMessageRequest));
+    const existedBefore = toTheEnd || (streaming !== false && namesTask(request as SendMessageRequest));
     this.#view = new TaskView({ toTheEnd, existedBefore, numbers });
     this.#isFresh = !existedBefore && call.options.after === undefined;
     // An agent that resumes by event ids misses nothing and ends its streams.
@@ -162,7 +162,7 @@ export class ResumingStream implements AsyncIterableIterator<StreamItem, undefin
       }
     } catch (error) {
       this.#finish();
-      throw lateAnswer(error, this.#view, this.#call.options);
+      throw toTimeoutError(error, this.#view, this.#call.options);
     } finally {
       this.#endRead();
     }
@@ -239,7 +239,7 @@ export class ResumingStream implements AsyncIterableIterator<StreamItem, undefin
   #finish(): Step<StreamItem> {
     this.#isNew = false;
     this.#leave();
-    return over;
+    return endStep;
   }
 
   // The agent decides where its stream ends, unless the current request differs from the original one.
@@ -257,8 +257,8 @@ export class ResumingStream implements AsyncIterableIterator<StreamItem, undefin
   #nextOrEnd(rest: AsyncIterator<StreamItem, unknown>): Promise<IteratorResult<StreamItem, unknown>> {
     if (!this.#isLingering()) return rest.next();
     let cancel = noop;
-    const end = new Promise<typeof over>((resolve) => {
-      cancel = this.#options.clock.after(endMs, () => resolve(over));
+    const end = new Promise<typeof endStep>((resolve) => {
+      cancel = this.#options.clock.after(endMs, () => resolve(endStep));
     });
     return Promise.race([rest.next(), end]).finally(() => cancel());
   }
@@ -274,27 +274,27 @@ export class ResumingStream implements AsyncIterableIterator<StreamItem, undefin
     if (this.#isStale) return error;
     // An error from the agent is passed on, even after the end of the task: it may say that the message was never
     // taken.
-    if (!isCut(error)) throw error;
+    if (!isCutOff(error)) throw error;
     return this.#view.isDone && !this.#resumption.repeats ? undefined : error;
   }
 
   #record(item: StreamItem): StreamItem {
-    if (this.#breaks > 0) this.#payBack(this.#isSilent ? firstEventPays : furtherEventPays);
+    if (this.#breaks > 0) this.#restoreAttempts(this.#isSilent ? firstEventPays : furtherEventPays);
     this.#isSilent = false;
     this.#watch?.noteEvent();
     this.#isLively ||= item.recovered === undefined;
-    this.#view.see(item);
+    this.#view.record(item);
     return item;
   }
 
-  #payBack(breaks: number): void {
+  #restoreAttempts(breaks: number): void {
     this.#breaks = Math.max(0, this.#breaks - breaks);
   }
 
   /** Nothing more is expected, now that the agent has ended the stream. */
   #isOver(): boolean {
     const { taskId, state, isDone, isLost } = this.#view;
-    return taskId === "" || isStop(state) || isDone || isLost;
+    return taskId === "" || endsBlockingSend(state) || isDone || isLost;
   }
 
   #isAborted(): boolean {
@@ -303,16 +303,16 @@ export class ResumingStream implements AsyncIterableIterator<StreamItem, undefin
 
   async #recover(failure: unknown): Promise<Source> {
     const { clock, maxBreaks } = this.#options;
-    this.#payBack((clock.now() - this.#since) / soundMs);
+    this.#restoreAttempts((clock.now() - this.#since) / soundMs);
     for (let error = failure; ; ) {
       this.#breaks++;
       if (this.#view.taskId === "" || this.#breaks > maxBreaks) throw error;
       try {
         // The first retry is immediate: most breaks affect a single connection.
-        if (this.#breaks > 1) await this.#resumption.pause(grownPause(this.#breaks - 1, pauses));
+        if (this.#breaks > 1) await this.#resumption.pause(backoffMs(this.#breaks - 1, pauses));
         return await this.#resumption.resume();
       } catch (retryError) {
-        if (this.#isAborted() || !isCut(retryError)) throw retryError;
+        if (this.#isAborted() || !isCutOff(retryError)) throw retryError;
         error = retryError;
       }
     }

@@ -3,7 +3,7 @@ import { joinRepeats } from "../../protocol/artifact-chunks.js";
 import type { Clock } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
 import { pause } from "../../protocol/async/pause.js";
-import { leaveStream, over } from "../../protocol/async/steps.js";
+import { endStep, leaveStream } from "../../protocol/async/steps.js";
 import { dynamic } from "../../protocol/codec/outline/dynamic.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
@@ -14,16 +14,16 @@ import {
   type Task,
   TaskState,
 } from "../../protocol/model.js";
-import { type Operation, operationOf, type StreamItem } from "../../protocol/operations.js";
+import { findOperation, type Operation, type StreamItem } from "../../protocol/operations.js";
 import { isTerminal } from "../../protocol/states.js";
-import { isCut } from "../failures.js";
+import { isCutOff } from "../failures.js";
 import type { Attempt, OpenStream } from "../interface-client.js";
 import { type Allowance, pollPause } from "../timing.js";
 import { type TaskView, taskItem, withId } from "./task-view.js";
 
-const sendMessage = operationOf("sendMessage");
-const getTask = operationOf("getTask");
-export const subscribeToTask = operationOf("subscribeToTask");
+const sendMessage = findOperation("sendMessage");
+const getTask = findOperation("getTask");
+export const subscribeToTask = findOperation("subscribeToTask");
 
 /** How a stream continues: events that are already there, and the source of later ones. */
 export interface Source {
@@ -85,7 +85,7 @@ export class Resumption {
       // After the last event of a task there are no more.
       if (after !== undefined || (subscribes ? beginsWithTask(source) : source.events.length > 0)) return source;
       if (!subscribes) throw new ConnectionError("the agent ended the stream without an event", { written: true });
-      if (source.events.length > 0) return this.#unlessPartial(source);
+      if (source.events.length > 0) return this.#pollIfPartial(source);
     }
     const first = subscribes ? taskItem(await this.#readTask()) : await this.#send();
     return { events: [first], rest: this.#poll() };
@@ -98,9 +98,7 @@ export class Resumption {
   get repeats(): boolean {
     const { operation, request } = this.#call;
     if (operation === subscribeToTask || this.#view.lastId === undefined) return false;
-    return (
-      isOfKnownTask(request as SendMessageRequest) && this.#options.isRepeatable?.(operation, this.#next()) === true
-    );
+    return namesTask(request as SendMessageRequest) && this.#options.isRepeatable?.(operation, this.#next()) === true;
   }
 
   /** The events after the last one, sent by the agent or found by comparison. */
@@ -136,7 +134,7 @@ export class Resumption {
 
   // Some agents send subscribers only later events and not the current task. If such an agent can be polled, its task
   // is polled: it is unknown which of the sent events the task already includes.
-  async #unlessPartial(source: Source): Promise<Source> {
+  async #pollIfPartial(source: Source): Promise<Source> {
     try {
       const task = await this.#readTask().catch(unlessRefused);
       if (task === undefined) return source;
@@ -252,7 +250,7 @@ export class Resumption {
   }
 }
 
-const silence: OpenStream = { first: over, rest: { next: async () => over } };
+const silence: OpenStream = { first: endStep, rest: { next: async () => endStep } };
 
 function joinItem(item: StreamItem): StreamItem {
   const { payload } = item.response;
@@ -268,13 +266,13 @@ function beginsWithTask({ events: [first] }: Source): boolean {
   return first?.response.payload.case === "task";
 }
 
-export function isOfKnownTask({ message }: SendMessageRequest): boolean {
+export function namesTask({ message }: SendMessageRequest): boolean {
   return message !== undefined && message.taskId !== "";
 }
 
 /** An agent that refuses subscriptions in some way may still answer GetTask. */
 function unlessRefused(error: unknown): undefined {
-  const isRefusal = error instanceof A2AError && !isCut(error) && error.code !== "deadlineExceeded";
+  const isRefusal = error instanceof A2AError && !isCutOff(error) && error.code !== "deadlineExceeded";
   if (!isRefusal) throw error;
 }
 

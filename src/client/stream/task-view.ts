@@ -3,7 +3,7 @@ import { readEventId, withoutEventId } from "../../protocol/extensions.js";
 import { applyEvent, copyTask, emptyTask } from "../../protocol/fold.js";
 import { type StreamResponse, type Task, TaskState } from "../../protocol/model.js";
 import type { StreamItem } from "../../protocol/operations.js";
-import { isStop, isTerminal } from "../../protocol/states.js";
+import { endsBlockingSend, isTerminal } from "../../protocol/states.js";
 
 export interface TaskViewOptions {
   /** The reader follows the task to its end, not only until it asks for input. */
@@ -15,7 +15,7 @@ export interface TaskViewOptions {
 }
 
 /**
- * What the reader of a stream has received of its task, so that the stream can continue after a break. For an agent
+ * The task as the reader of a stream has received it, so that the stream can continue after a break. For an agent
  * that numbers its events the last id is enough; for others the task itself is kept, to be compared with its later
  * state.
  */
@@ -76,7 +76,7 @@ export class TaskView {
   }
 
   /** Records an event on its way to the reader. */
-  see(item: StreamItem): void {
+  record(item: StreamItem): void {
     const { payload } = item.response;
     if (payload.case === undefined) return;
     if (payload.case === "message") {
@@ -111,7 +111,8 @@ export class TaskView {
   /** The whole task if it differs from what was delivered, unless the agent's copy is behind. */
   async repair(task: Task): Promise<StreamItem | undefined> {
     this.isDoubtful = false;
-    if (!isStop(task.status?.state ?? TaskState.UNSPECIFIED) || !(await this.differsFrom(task))) return undefined;
+    if (!endsBlockingSend(task.status?.state ?? TaskState.UNSPECIFIED) || !(await this.differsFrom(task)))
+      return undefined;
     this.#keep(taskItem(task));
     return { ...taskItem(task), recovered: "resync" };
   }

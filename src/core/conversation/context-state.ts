@@ -9,7 +9,7 @@ import { type StoreTimes, StoreUnavailable, storeRetries } from "../store-failur
 import { type Conversations, conversationsOff } from "./conversations.js";
 import type { ConversationLog } from "./log.js";
 
-/** What the state of a context needs. */
+/** Dependencies of the state of a context. */
 export interface ContextStateDeps extends StoreTimes {
   readonly store: TaskStore;
   readonly newId: () => string;
@@ -101,7 +101,7 @@ async function changeOnce(
   if (earlierValue !== undefined) return { value: earlierValue };
   const next = await change(current === undefined ? undefined : JSON.parse(current.json));
   if (next === undefined && current === undefined) return { value: undefined };
-  const value = next === undefined ? undefined : { version: deps.newId(), json: jsonOf(key, next) };
+  const value = next === undefined ? undefined : { version: deps.newId(), json: stringifyValue(key, next) };
   if (value !== undefined && next !== undefined) attempts.set(value.version, next);
   const result = await writeValue(place, current?.version, value);
   if (result === "full") throw tooLarge(key, deps.limits.contextStateMaxBytes);
@@ -129,7 +129,7 @@ function checkKey(key: string): string {
   throw new TypeError(`a key of turn.context is a text of one character or more, not ${actual}`);
 }
 
-function jsonOf(key: string, value: JsonValue): string {
+function stringifyValue(key: string, value: JsonValue): string {
   const text: string | undefined = JSON.stringify(value);
   if (text !== undefined) return text;
   throw new TypeError(`${JSON.stringify(key)} in the state of a context must be JSON, not ${typeof value}`);

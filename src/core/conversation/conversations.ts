@@ -48,7 +48,7 @@ interface Exchange {
   readonly reply: SizedMessage;
 }
 
-/** What direct replies need beside the log. */
+/** Dependencies of direct replies besides the log. */
 export interface DirectReplyDeps extends ConversationDeps {
   readonly health: Pick<StoreHealth, "away">;
 }
@@ -127,7 +127,7 @@ class DirectReplies {
   async #write(batch: readonly Exchange[]): Promise<void> {
     const { store } = this.#deps;
     try {
-      await store.addToConversations(batch.flatMap((exchange) => this.#writeOf(exchange) ?? []));
+      await store.addToConversations(batch.flatMap((exchange) => this.#createWrite(exchange) ?? []));
     } catch {
       this.#lostCount += batch.length;
     }
@@ -144,7 +144,7 @@ class DirectReplies {
     this.#lostCount = 0;
   }
 
-  #writeOf({ scope, sent, reply }: Exchange): ConversationWrite | undefined {
+  #createWrite({ scope, sent, reply }: Exchange): ConversationWrite | undefined {
     const at = this.#log.now();
     const facts = { taskId: "", at, maxBytes: this.#log.entryMaxBytes };
     const entries = [messageEntry(sent.message, facts, sent.bytes), messageEntry(reply.message, facts, reply.bytes)];

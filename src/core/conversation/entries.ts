@@ -2,7 +2,7 @@ import { sizeOfArtifact, sizeOfMessage } from "../../protocol/check/size.js";
 import { type Artifact, type Message, Role } from "../../protocol/model.js";
 import type { ConversationRecord } from "../ports.js";
 
-/** What an entry is made with, beside its content. */
+/** Facts about an entry besides its content. */
 export interface EntryFacts {
   readonly taskId: string;
   readonly at: number;
@@ -12,11 +12,11 @@ export interface EntryFacts {
 
 export function messageEntry(message: Message, facts: EntryFacts, size = sizeOfMessage(message)): ConversationRecord {
   const kind = message.role === Role.AGENT ? "agent" : "user";
-  return entryOf({ kind, id: message.messageId, content: message, size }, facts);
+  return createEntry({ kind, id: message.messageId, content: message, size }, facts);
 }
 
 export function artifactEntry(artifact: Artifact, facts: EntryFacts): ConversationRecord {
-  return entryOf(
+  return createEntry(
     { kind: "artifact", id: artifact.artifactId, content: artifact, size: sizeOfArtifact(artifact) },
     facts,
   );
@@ -27,7 +27,10 @@ interface EntryContent extends Pick<ConversationRecord, "kind" | "id"> {
   readonly size: number;
 }
 
-function entryOf({ kind, id, content, size }: EntryContent, { taskId, at, maxBytes }: EntryFacts): ConversationRecord {
+function createEntry(
+  { kind, id, content, size }: EntryContent,
+  { taskId, at, maxBytes }: EntryFacts,
+): ConversationRecord {
   const isCopied = size <= maxBytes;
   return { kind, id, taskId, at, content: isCopied ? content : undefined, bytes: isCopied ? size : 0 };
 }

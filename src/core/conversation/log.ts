@@ -18,7 +18,7 @@ export interface ConversationOptions {
   readonly maxEntries?: number | undefined;
 }
 
-/** What writes to conversations need. */
+/** Dependencies of writes to conversations. */
 export interface ConversationDeps {
   readonly store: Pick<TaskStore, "addToConversations" | "boundConversations">;
   readonly lease: Pick<Lease, "storeTime">;

@@ -7,7 +7,7 @@ import { readStoredTask } from "../read/read-task.js";
 import { RecordReader } from "../read/record-reader.js";
 import type { Runtime } from "../runtime.js";
 import { readState } from "../task/record.js";
-import { endNow, isOrphan } from "./claim-turn.js";
+import { endWithoutTurn, isOrphan } from "./claim-turn.js";
 import { takeOver } from "./take-over.js";
 
 const maxTries = 20;
@@ -38,7 +38,8 @@ async function tryCancel(runtime: Runtime, storedTask: StoredTask): Promise<bool
     await takeOver(runtime, storedTask);
     return false;
   }
-  if (isLost || storedTask.head.holder === "") return endNow(runtime, storedTask, { state: TaskState.CANCELED });
+  if (isLost || storedTask.head.holder === "")
+    return endWithoutTurn(runtime, storedTask, { state: TaskState.CANCELED });
   return askHolder(runtime, storedTask.head);
 }
 

@@ -7,25 +7,25 @@ import { TaskState } from "../../protocol/model.js";
 import { isInterrupted, isTerminal } from "../../protocol/states.js";
 import type { LogRecord, StoredTask } from "../ports.js";
 import type { Runtime } from "../runtime.js";
-import { inStoreTime, publicFailure, Unanswered } from "../store-failure.js";
-import { type OpenArtifacts, openAfter } from "../task/conversation-tracker.js";
+import { publicFailure, Unanswered, waitForStore } from "../store-failure.js";
+import { type OpenArtifacts, updateOpenArtifacts } from "../task/conversation-tracker.js";
 import { foldStored } from "../task/fold.js";
 import { LiveTask } from "../task/live-task.js";
 import { statusUpdate } from "../task/normalize.js";
 import type { Draft } from "../task/record.js";
-import { causeOf, isReleased, readOrigin, type TurnOrigin } from "../turn/origin.js";
+import { findCause, isReleased, readOrigin, type TurnOrigin } from "../turn/origin.js";
 import type { TurnStart } from "../turn-start.js";
 
 // How a turn of a stored task begins.
 //
 // `continueTask` makes a live task of the stored one, and `claimTurn` writes the claim: one write that raises the epoch, so
 // that of several processes one succeeds. Whoever called then starts the turn. There are three kinds of turns: of a message
-// (`claim.ts`), of a wake (`startWoken`), and the last one again (`claimRestart`). `endNow` claims a task only to end it.
+// (`claim.ts`), of a wake (`startWoken`), and the last one again (`claimRestart`). `endWithoutTurn` claims a task only to end it.
 //
 // A process runs one claim of a task at a time (`claiming`). A claim whose answer is late may still arrive: then the turn is
 // started where the answer arrives, unless the handler has closed.
 
-/** What a claim writes, and the turn it starts. */
+/** The write of a claim, and the turn it starts. */
 export interface TurnClaim {
   /** Ordinal of the turn. */
   readonly turn: number;
@@ -90,13 +90,13 @@ export function contentionError(): A2AError {
 /** True when no process works on a held task: its holder is gone, or is this process, which abandoned it. */
 export async function isOrphan(runtime: Runtime, { head }: Pick<StoredTask, "head">): Promise<boolean> {
   if (head.holder === "" || isTerminal(head.state)) return false;
-  if (head.holder !== runtime.instance) return !head.holderLive && (await isGone(runtime));
+  if (head.holder !== runtime.instance) return !head.holderLive && (await isHolderGone(runtime));
   return !runtime.claiming.has(head.id) && runtime.live.get(head.id)?.closed !== false;
 }
 
 /** Whether a process with an expired lease is gone. */
-export async function isGone(runtime: Pick<Runtime, "lease" | "clock" | "limits">): Promise<boolean> {
-  return inStoreTime(runtime, runtime.lease.trustsExpiry()).catch((error: unknown) => {
+export async function isHolderGone(runtime: Pick<Runtime, "lease" | "clock" | "limits">): Promise<boolean> {
+  return waitForStore(runtime, runtime.lease.trustsExpiry()).catch((error: unknown) => {
     throw publicFailure(error);
   });
 }
@@ -105,7 +105,7 @@ export async function isGone(runtime: Pick<Runtime, "lease" | "clock" | "limits"
  * Ends a task without a running turn, in one write that claims and ends it. Returns false when another process was
  * faster.
  */
-export async function endNow(
+export async function endWithoutTurn(
   runtime: Runtime,
   storedTask: StoredTask,
   { state, text }: { readonly state: TaskState; readonly text?: string },
@@ -155,7 +155,7 @@ async function openArtifacts({ store }: Runtime, storedTask: StoredTask): Promis
     const records: readonly LogRecord[] = page?.records ?? [];
     const last = records.at(-1);
     if (last === undefined) break;
-    open = openAfter(open, records);
+    open = updateOpenArtifacts(open, records);
     after = last.seq;
   }
   return open;
@@ -235,7 +235,7 @@ export async function startWoken(
   const endDrafts: readonly Draft[] = replacedEntry === undefined ? [] : [{ kind: "turnEnded" }];
   const takes = replacedEntry === undefined ? undefined : [replacedEntry];
   const turn = live.turn + 1;
-  const trace = runtime.telemetry?.wake({ taskId: live.id, contextId: live.contextId }, causeOf(origin));
+  const trace = runtime.telemetry?.wake({ taskId: live.id, contextId: live.contextId }, findCause(origin));
   const startDraft: Draft = { kind: "turnStarted", turn, attempt: 1, cause: "wake", wake, message, trace };
   const principal = restorePrincipal(scope, send);
   const start = (): void =>

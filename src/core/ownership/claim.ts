@@ -5,13 +5,13 @@ import { A2AError, invalidParams, taskNotFound } from "../../protocol/errors.js"
 import { type Message, Role, type Task } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
 import type { InboxEntry, PutFence, StoredTask } from "../ports.js";
-import { isPlaced } from "../read/read-task.js";
+import { isMessageDelivered } from "../read/read-task.js";
 import type { Runtime } from "../runtime.js";
 import { foldStored } from "../task/fold.js";
 import { historyFull, LiveTask } from "../task/live-task.js";
 import { type Draft, messageDraft, sizeOfRecord, withoutPush } from "../task/record.js";
-import { causeOfLastTurn, type TurnOrigin } from "../turn/origin.js";
-import { noteBegun, type TurnStart } from "../turn-start.js";
+import { readLastCause, type TurnOrigin } from "../turn/origin.js";
+import { markStarted, type TurnStart } from "../turn-start.js";
 import { claimRestart, claimTurn, contentionError, isOrphan, waitingTurn } from "./claim-turn.js";
 import { takeOver } from "./take-over.js";
 
@@ -41,7 +41,7 @@ export async function deliver(runtime: Runtime, start: TurnStart): Promise<Deliv
   throw contentionError();
 }
 
-/** What an idempotent delivery knows about its message. */
+/** Positions that an idempotent delivery knows about its message. */
 export interface ClaimNumbers {
   /** Number of the last record before the first try. */
   readonly after: number;
@@ -65,7 +65,7 @@ export async function deliverOnce(
   for (let tries = 0; tries < maxTries; tries++) {
     if (storedTask === undefined) {
       storedTask = await readSettled(runtime, scope, send.message.taskId);
-      if (await isPlaced(runtime, { head: storedTask.head, after, entry, messageId })) return "placed";
+      if (await isMessageDelivered(runtime, { head: storedTask.head, after, entry, messageId })) return "placed";
     }
     checkOpen(storedTask, start);
     checkSkills(storedTask, start);
@@ -130,10 +130,10 @@ async function claim(runtime: Runtime, start: TurnStart, storedTask: StoredTask)
   const origin = await waitingTurn(runtime, storedTask);
   if (origin !== undefined) return answer(runtime, start, { storedTask, origin });
   const live = new LiveTask(runtime, storedTask);
-  const before = await causeOfLastTurn(runtime, storedTask);
+  const before = await readLastCause(runtime, storedTask);
   checkRoom(runtime, live.task, start.send.message);
   runtime.memory.check(start.scope);
-  const leave = (await runtime.turns.room(start, sizeOfMessage(start.send.message))) ?? noop;
+  const leave = (await runtime.turns.waitForRoom(start, sizeOfMessage(start.send.message))) ?? noop;
   const turn = live.turn + 1;
   const { cause, attempt, entry, send } = start;
   const drafts: Draft[] = [{ kind: "turnStarted", turn, attempt, cause }, messageDraft(live, entry, send)];
@@ -141,7 +141,7 @@ async function claim(runtime: Runtime, start: TurnStart, storedTask: StoredTask)
     runtime.startTurn({ ...start, before }, { live });
     leave();
   };
-  noteBegun(start);
+  markStarted(start);
   const outcome = await claimTurn(runtime, live, { turn, drafts, start: run }).catch((error: unknown) => {
     leave();
     throw error;
@@ -159,7 +159,7 @@ async function answer(
 ): Promise<Delivery | undefined> {
   checkRoom(runtime, foldStored(storedTask), start.send.message);
   runtime.memory.check(start.scope);
-  const leave = (await runtime.turns.room(start, sizeOfMessage(start.send.message))) ?? noop;
+  const leave = (await runtime.turns.waitForRoom(start, sizeOfMessage(start.send.message))) ?? noop;
   const restart = await claimRestart(runtime, storedTask, origin).catch((error: unknown) => {
     leave();
     throw error;
@@ -194,7 +194,7 @@ async function enqueue(
   const entry: InboxEntry = { id: start.entry, kind: "message", send: withoutPush(start.send) };
   const live = runtime.live.get(id);
   live?.rememberSender(entry.id, start);
-  noteBegun(start);
+  markStarted(start);
   const result = await runtime.store.put(key, entry, runtime.limits.inboxMaxMessages, fence);
   if (result !== "stored") live?.forgetSender(entry.id);
   if (result === "full") {

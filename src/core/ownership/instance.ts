@@ -1,6 +1,6 @@
 import { monotonic } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
-import { sideBySide } from "../../protocol/async/side-by-side.js";
+import { runConcurrently } from "../../protocol/async/run-concurrently.js";
 import type { Logger } from "../../protocol/logger.js";
 import { TaskState } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
@@ -10,10 +10,10 @@ import type { CoreLimits } from "../limits.js";
 import type { Clock, Head, StoredTask, TaskStore, WaitingCursor } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { isAnswer } from "../store-failure.js";
-import { type LiveTask, loseTask } from "../task/live-task.js";
+import { type LiveTask, trackLostTask } from "../task/live-task.js";
 import { freeAbandonedSends } from "./abandoned-sends.js";
-import { endNow, isGone, isOrphan } from "./claim-turn.js";
-import { takeOver, tasksAtOnce } from "./take-over.js";
+import { endWithoutTurn, isHolderGone, isOrphan } from "./claim-turn.js";
+import { sweepConcurrency, takeOver } from "./take-over.js";
 import { wakeDue } from "./wake.js";
 
 // Ownership: at most one process writes a task. A process has one lease for all its tasks, a row that the heartbeat
@@ -73,7 +73,7 @@ export function startInstance(options: InstanceOptions): Instance {
     try {
       await lease.renew();
       for (const each of sweeps.values()) each.sweep();
-      leases.look();
+      leases.checkLeases();
     } catch (error) {
       logger.warn({ err: error }, "the heartbeat failed");
       if (lease.lapsedMs >= limits.instanceTtlMs) for (const member of members) giveUpHeld(member());
@@ -116,7 +116,7 @@ export function startInstance(options: InstanceOptions): Instance {
 
 /** Looks at the leases of other processes, and logs those that last for another time than this process's. */
 interface LeaseWatch {
-  look(): void;
+  checkLeases(): void;
   end(): Promise<void>;
 }
 
@@ -125,9 +125,9 @@ interface LeaseWatch {
 function watchLeases({ store, clock, limits, logger }: InstanceOptions): LeaseWatch {
   const { instanceTtlMs } = limits;
   let known: readonly number[] = [];
-  let looking: Promise<void> | undefined;
+  let checking: Promise<void> | undefined;
   let nextLook = monotonic(clock);
-  const look = async (): Promise<void> => {
+  const checkLeases = async (): Promise<void> => {
     try {
       const otherTtls = await store.otherTtls(instanceTtlMs);
       const isNew = otherTtls.some((ttlMs) => !known.includes(ttlMs));
@@ -140,22 +140,22 @@ function watchLeases({ store, clock, limits, logger }: InstanceOptions): LeaseWa
     } catch (error) {
       logger.debug({ err: error }, "the leases of other processes could not be read");
     } finally {
-      looking = undefined;
+      checking = undefined;
     }
   };
   return {
-    look() {
-      if (looking !== undefined || monotonic(clock) < nextLook) return;
+    checkLeases() {
+      if (checking !== undefined || monotonic(clock) < nextLook) return;
       nextLook = monotonic(clock) + pauseMs;
-      looking = look();
+      checking = checkLeases();
     },
     async end() {
-      await looking;
+      await checking;
     },
   };
 }
 
-/** What one handler does with each heartbeat. */
+/** Work of one handler at each heartbeat. */
 interface Sweeps {
   /** Starts a sweep unless one is under way. */
   sweep(): void;
@@ -213,8 +213,8 @@ async function sweepOrphans(runtime: Runtime, sweep: OrphanSweep): Promise<void>
   const { store, agentId } = runtime;
   for (let heads: readonly Head[] | undefined; heads === undefined || heads.length === orphanPage; ) {
     heads = await store.orphans(agentId, orphanPage, sweep.behind);
-    if (heads.length > 0 && !(await isGone(runtime))) return;
-    await sideBySide(untilStopped(sweep, heads), tasksAtOnce, async ({ key, scope, id }) => {
+    if (heads.length > 0 && !(await isHolderGone(runtime))) return;
+    await runConcurrently(untilStopped(sweep, heads), sweepConcurrency, async ({ key, scope, id }) => {
       sweep.behind = key;
       const storedTask = await store.read(scope, id);
       if (storedTask !== undefined) await takeOrphan(runtime, storedTask);
@@ -269,7 +269,7 @@ async function expireWaiting(runtime: Runtime): Promise<void> {
       if (alarm.closed) return;
       const storedTask = await store.read(scope, id);
       if (storedTask !== undefined && stillWaits(storedTask, statusTime))
-        await endNow(runtime, storedTask, { state: TaskState.FAILED, text });
+        await endWithoutTurn(runtime, storedTask, { state: TaskState.FAILED, text });
     }
     after = heads.at(-1);
     if (heads.length < waitingPage) return;
@@ -310,7 +310,7 @@ export async function checkHeld({
 function giveUpHeld(runtime: Pick<Runtime, "live" | "lostTasks" | "clock">): void {
   for (const task of [...runtime.live.values()]) {
     const reason = new TurnAborted("OwnershipLost");
-    loseTask(runtime, task, reason);
+    trackLostTask(runtime, task, reason);
     task.abandon(reason);
   }
 }

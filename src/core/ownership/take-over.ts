@@ -5,9 +5,16 @@ import type { InboxEntry, StoredTask } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { publicFailure } from "../store-failure.js";
 import { messageDraft } from "../task/record.js";
-import { causeOfLastTurn, hasSpoken, isReleased, readOrigin } from "../turn/origin.js";
+import { hasEmitted, isReleased, readLastCause, readOrigin } from "../turn/origin.js";
 import type { TurnStart } from "../turn-start.js";
-import { awaitsAuthorization, claimRestart, claimTurn, continueTask, endNow, startWoken } from "./claim-turn.js";
+import {
+  awaitsAuthorization,
+  claimRestart,
+  claimTurn,
+  continueTask,
+  endWithoutTurn,
+  startWoken,
+} from "./claim-turn.js";
 
 // What becomes of a task whose holder is gone; the first row that fits decides:
 //
@@ -26,22 +33,23 @@ import { awaitsAuthorization, claimRestart, claimTurn, continueTask, endNow, sta
 /** How often a turn is re-run. */
 const maxRestarts = 3;
 /** Tasks that a sweep takes over or wakes at a time: callers need connections to the database too. */
-export const tasksAtOnce = 8;
+export const sweepConcurrency = 8;
 
 /**
  * Takes over a task whose holder is gone: re-runs its turn if the agent is safe to re-run, else ends it. Returns true
  * if this call did so. Rejects when no turn may start here now.
  */
 export async function takeOver(runtime: Runtime, storedTask: StoredTask): Promise<boolean> {
-  if (wasRefused(runtime, storedTask)) {
+  if (isRefusedWrite(runtime, storedTask)) {
     return giveUp(runtime, storedTask, "the task was stored too late: its send had been refused already");
   }
   const isAsked = isInterrupted(storedTask.head.state);
-  if (isAsked && (!runtime.restartable || (await hasSpoken(runtime, storedTask)))) return leave(runtime, storedTask);
+  if (isAsked && (!runtime.restartable || (await hasEmitted(runtime, storedTask)))) return leave(runtime, storedTask);
   if (!runtime.restartable) return giveUp(runtime, storedTask, "the process that worked on the task has gone");
   // A turn is not re-run only to be canceled.
   const { entries } = await runtime.store.inbox(storedTask.head.key);
-  if (entries.some(({ kind }) => kind === "cancel")) return endNow(runtime, storedTask, { state: TaskState.CANCELED });
+  if (entries.some(({ kind }) => kind === "cancel"))
+    return endWithoutTurn(runtime, storedTask, { state: TaskState.CANCELED });
   const origin = await readOrigin(runtime, storedTask);
   const wasReleased = await isReleased(runtime, storedTask);
   if (!wasReleased && origin.attempt > maxRestarts) {
@@ -54,18 +62,18 @@ export async function takeOver(runtime: Runtime, storedTask: StoredTask): Promis
   return runtime.turns.within(storedTask.head.scope, async () => {
     const attempt = wasReleased ? origin.attempt : origin.attempt + 1;
     const restart = await claimRestart(runtime, storedTask, { ...origin, attempt });
-    restart?.start(isAsked ? endOfWait(entries) : undefined);
+    restart?.start(isAsked ? findWaitEnd(entries) : undefined);
     return restart !== undefined;
   });
 }
 
 // Whether the task is the late first write of a send that this process refused. A later epoch is another claim.
-function wasRefused({ lostTasks, instance }: Runtime, { head }: StoredTask): boolean {
+function isRefusedWrite({ lostTasks, instance }: Runtime, { head }: StoredTask): boolean {
   return lostTasks.get(head.id)?.refused === true && head.holder === instance && head.epoch === 1;
 }
 
-// What ends the wait of a turn that asked. A message does before a wake.
-function endOfWait(entries: readonly InboxEntry[]): TurnStart["answeredBy"] {
+// Finds the entry that ends the wait of a turn that asked. A message precedes a wake.
+function findWaitEnd(entries: readonly InboxEntry[]): TurnStart["answeredBy"] {
   if (entries.some(({ send }) => send !== undefined)) return "message";
   return entries.length > 0 ? "wake" : undefined;
 }
@@ -75,8 +83,9 @@ function endOfWait(entries: readonly InboxEntry[]): TurnStart["answeredBy"] {
 async function leave(runtime: Runtime, storedTask: StoredTask): Promise<boolean> {
   const { key, scope } = storedTask.head;
   const { entries, inboxPut } = await runtime.store.inbox(key);
-  if (entries.some(({ kind }) => kind === "cancel")) return endNow(runtime, storedTask, { state: TaskState.CANCELED });
-  const answeredBy = endOfWait(entries);
+  if (entries.some(({ kind }) => kind === "cancel"))
+    return endWithoutTurn(runtime, storedTask, { state: TaskState.CANCELED });
+  const answeredBy = findWaitEnd(entries);
   if (answeredBy === undefined) return release(runtime, storedTask, inboxPut);
   return runtime.turns.within(scope, () => continueTurn(runtime, storedTask, { entries, answeredBy }));
 }
@@ -105,7 +114,7 @@ async function continueTurn(
   const { send, id } = entry;
   const live = await continueTask(runtime, storedTask);
   live.setInboxPut(-1);
-  const before = await causeOfLastTurn(runtime, storedTask);
+  const before = await readLastCause(runtime, storedTask);
   const turn = live.turn + 1;
   const principal = restorePrincipal(scope, send);
   const start = (): void =>
@@ -135,5 +144,5 @@ async function release(runtime: Runtime, storedTask: StoredTask, inboxPut: numbe
 }
 
 function giveUp(runtime: Runtime, storedTask: StoredTask, text: string): Promise<boolean> {
-  return endNow(runtime, storedTask, { state: TaskState.FAILED, text });
+  return endWithoutTurn(runtime, storedTask, { state: TaskState.FAILED, text });
 }

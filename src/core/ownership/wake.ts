@@ -1,5 +1,5 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import { sideBySide } from "../../protocol/async/side-by-side.js";
+import { runConcurrently } from "../../protocol/async/run-concurrently.js";
 import { sanitizeJson } from "../../protocol/check/sanitize.js";
 import { taskNotFound } from "../../protocol/errors.js";
 import { ownerKey } from "../../protocol/fair-share.js";
@@ -10,7 +10,7 @@ import type { Runtime } from "../runtime.js";
 import { isAnswer } from "../store-failure.js";
 import { tooLarge } from "../task/live-task.js";
 import { awaitsAuthorization, claimRestart, contentionError, isOrphan, startWoken, waitingTurn } from "./claim-turn.js";
-import { takeOver, tasksAtOnce } from "./take-over.js";
+import { sweepConcurrency, takeOver } from "./take-over.js";
 
 const maxTries = 20;
 /** Page size of a sweep for due tasks, and the number of pages; the rest waits for the next sweep. */
@@ -80,9 +80,9 @@ export async function wakeDue(runtime: Runtime): Promise<void> {
   const refused = new Set<string>();
   for (let pages = 0; pages < duePages; pages++) {
     const heads = await store.due(agentId, duePage, alarm.behind);
-    await sideBySide(whileRoom(runtime, heads), tasksAtOnce, (head) => {
+    await runConcurrently(takeWhileFree(runtime, heads), sweepConcurrency, (head) => {
       // Set before the try: an unreadable task blocks the sweep only once, since the next one starts after it.
-      alarm.behind = cursorOf(head);
+      alarm.behind = toCursor(head);
       return wakeParked(runtime, head, refused);
     });
     if (isHeldUp(runtime)) return;
@@ -93,7 +93,7 @@ export async function wakeDue(runtime: Runtime): Promise<void> {
   }
 }
 
-function* whileRoom(runtime: Runtime, heads: readonly Head[]): Generator<Head> {
+function* takeWhileFree(runtime: Runtime, heads: readonly Head[]): Generator<Head> {
   for (const head of heads) {
     if (isHeldUp(runtime)) return;
     yield head;
@@ -120,7 +120,7 @@ function isHeldUp({ alarm, turns }: Runtime): boolean {
   return alarm.closed || turns.isFull;
 }
 
-function cursorOf({ wakeAt, key }: Head): DueCursor | undefined {
+function toCursor({ wakeAt, key }: Head): DueCursor | undefined {
   return wakeAt === undefined ? undefined : { wakeAt, key };
 }
 

@@ -1,6 +1,6 @@
 import type { Scope } from "../../protocol/context.js";
 import type { Artifact, Message } from "../../protocol/model.js";
-import type { PortCalls } from "./calls.js";
+import type { PortMethods } from "./methods.js";
 
 // Contexts: what was said in them over all tasks, and their small state.
 //
@@ -116,4 +116,4 @@ export const conversationCalls = {
   boundConversations: "write",
   readContextValue: "read",
   writeContextValue: "write",
-} as const satisfies PortCalls<Conversations>;
+} as const satisfies PortMethods<Conversations>;

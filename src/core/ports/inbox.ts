@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Message, SendMessageConfiguration } from "../../protocol/model.js";
 import type { TraceContext } from "../../protocol/telemetry/trace.js";
-import type { PortCalls } from "./calls.js";
+import type { PortMethods } from "./methods.js";
 
 // The inbox: what waits for the turn of a task.
 
@@ -26,7 +26,7 @@ export interface SendContext {
   readonly trace?: TraceContext | undefined;
 }
 
-/** What a turn needs of a send that another process received. Holds no credentials. */
+/** A send that another process received, for the turn. Holds no credentials. */
 export interface QueuedSend extends SendContext {
   readonly message: Message;
 }
@@ -57,4 +57,4 @@ export interface TaskInbox {
   withdraw(key: number, entryId: string): Promise<boolean>;
 }
 
-export const inboxCalls = { put: "write", inbox: "read", withdraw: "write" } as const satisfies PortCalls<TaskInbox>;
+export const inboxCalls = { put: "write", inbox: "read", withdraw: "write" } as const satisfies PortMethods<TaskInbox>;

@@ -1,6 +1,6 @@
 import type { ParkedCount } from "../../protocol/telemetry/follow.js";
-import type { PortCalls } from "./calls.js";
 import type { Head } from "./log.js";
+import type { PortMethods } from "./methods.js";
 
 // Which processes are alive, and the work that dead ones left behind.
 
@@ -58,4 +58,4 @@ export const instanceCalls = {
   due: "read",
   waiting: "read",
   parked: "read",
-} as const satisfies PortCalls<Instances>;
+} as const satisfies PortMethods<Instances>;

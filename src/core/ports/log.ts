@@ -3,9 +3,9 @@ import type { Scope } from "../../protocol/context.js";
 import type { ErrorCode, FieldViolation } from "../../protocol/errors.js";
 import type { Message, StreamResponse, Task, TaskState } from "../../protocol/model.js";
 import type { TraceContext } from "../../protocol/telemetry/trace.js";
-import type { PortCalls } from "./calls.js";
 import type { ConversationWrite } from "./conversations.js";
 import type { SendContext } from "./inbox.js";
+import type { PortMethods } from "./methods.js";
 
 // Tasks as logs: the writes and reads of one task.
 
@@ -249,4 +249,4 @@ export const logCalls = {
   heads: "read",
   list: "read",
   unfinished: "read",
-} as const satisfies PortCalls<TaskLog>;
+} as const satisfies PortMethods<TaskLog>;

@@ -1,7 +1,7 @@
 import type { Scope } from "../../protocol/context.js";
 import type { FieldViolation } from "../../protocol/errors.js";
 import type { TaskPushNotificationConfig } from "../../protocol/model.js";
-import type { PortCalls } from "./calls.js";
+import type { PortMethods } from "./methods.js";
 
 // Push configurations and the progress of their deliveries.
 
@@ -25,7 +25,7 @@ export interface PushRegistration {
   readonly settled?: boolean | undefined;
 }
 
-/** What a finished delivery knows of its configuration: its holder, and the last record of the task. */
+/** The state of a configuration at the end of its delivery: its holder, and the last record of the task. */
 interface PushEnd {
   readonly holder: string;
   readonly cursor: number;
@@ -68,9 +68,9 @@ export const pushCalls = {
   settle: "write",
   adopt: "write",
   release: "write",
-} as const satisfies PortCalls<Omit<PushStore, "close">>;
+} as const satisfies PortMethods<Omit<PushStore, "close">>;
 
-/** What the core needs for push notifications: the store, the policy checks, and the delivery. */
+/** Push notifications for the core: the store, the policy checks, and the delivery. */
 export interface PushService {
   readonly store: PushStore;
   /** Violations of a configuration, such as a URL that may not be called or a broken header. */

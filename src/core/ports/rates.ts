@@ -1,4 +1,4 @@
-// What processes that share a store have used of their callers' limits.
+// Usage of callers' rate limits, shared by the processes on a store.
 
 /** A claim on what is left of a limit in its current window. */
 export interface RateDraw {

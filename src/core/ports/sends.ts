@@ -1,7 +1,7 @@
 import type { Scope } from "../../protocol/context.js";
 import type { Message } from "../../protocol/model.js";
-import type { PortCalls } from "./calls.js";
 import type { RecordedError } from "./log.js";
+import type { PortMethods } from "./methods.js";
 
 // Idempotent sends and their outcomes.
 
@@ -70,4 +70,4 @@ export const sendCalls = {
   takeSend: "write",
   settleSend: "write",
   forgetSend: "write",
-} as const satisfies PortCalls<SendRecords>;
+} as const satisfies PortMethods<SendRecords>;

@@ -1,4 +1,4 @@
-import { namesOf } from "../../protocol/check/rules.js";
+import { createNameCheck } from "../../protocol/check/rules.js";
 import { sizeOfArtifact, sizeOfMessage } from "../../protocol/check/size.js";
 import { dataReader, type FileContent, filesOf, type ReadData, textOf } from "../../protocol/content/read.js";
 import type { Scope } from "../../protocol/context.js";
@@ -22,7 +22,7 @@ const maxLast = 1_000;
 /** Size of one page, and of what is read from tasks for it. */
 const pageBytes = 8 << 20;
 
-const checkPage = namesOf<ConversationPage>("turn.conversation()", { last: true, before: true });
+const checkPage = createNameCheck<ConversationPage>("turn.conversation()", { last: true, before: true });
 
 /** The conversation in the context of a turn, oldest first, without the message that the turn answers. */
 export async function readConversation(

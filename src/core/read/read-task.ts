@@ -7,7 +7,7 @@ import type { Runtime } from "../runtime.js";
 import { eventIdPrefix } from "../task/event-id.js";
 import { applyRecord, foldStored } from "../task/fold.js";
 
-// How a task is read. A task that a turn of this process runs is copied from memory (`currentCopy`), any other is folded
+// How a task is read. A task that a turn of this process runs is copied from memory (`copyIfCurrent`), any other is folded
 // from its snapshot and the records behind it. A copy from memory is taken only where it is as good as the store: this
 // process holds a valid lease, the task is open, and no write of it is under way that others may have seen.
 //
@@ -41,14 +41,14 @@ export interface ReadOptions extends CopyOptions {
  * Reads a task, from the turn in this process if one runs it, else from the store. Throws `taskNotFound` (spec 3.1.3).
  */
 export async function readTask(runtime: Runtime, task: TaskRef, options?: ReadOptions): Promise<TaskSnapshot> {
-  return currentCopy(runtime, task, options) ?? readStoredTask(runtime, task, options);
+  return copyIfCurrent(runtime, task, options) ?? readStoredTask(runtime, task, options);
 }
 
 /**
  * Copies a running task as `copyLive` does, but `undefined` while a write of it is under way: the store may have that
  * already, and other processes may have shown it.
  */
-export function currentCopy(runtime: Runtime, task: TaskRef, options?: ReadOptions): TaskSnapshot | undefined {
+export function copyIfCurrent(runtime: Runtime, task: TaskRef, options?: ReadOptions): TaskSnapshot | undefined {
   return runtime.live.get(task.id)?.isWriting === true ? undefined : copyLive(runtime, task, options);
 }
 
@@ -145,9 +145,9 @@ export async function foldLog(
 }
 
 /** Identifies a send's message in its task's log: by the id of the send or, if that is unknown, by the message id. */
-export type SentKey = { readonly entry: string } | { readonly messageId: string };
+export type SendKey = { readonly entry: string } | { readonly messageId: string };
 
-export function isSent(record: LogRecord, sentKey: SentKey): boolean {
+export function isFromSend(record: LogRecord, sentKey: SendKey): boolean {
   if (record.kind !== "message") return false;
   return "entry" in sentKey ? record.entry === sentKey.entry : record.message.messageId === sentKey.messageId;
 }
@@ -161,28 +161,31 @@ interface PlacedMessage {
 }
 
 /** Whether a message waits in the inbox or was taken. Without its log the task's history shows that. */
-export async function isPlaced(runtime: Runtime, { head, after, entry, messageId }: PlacedMessage): Promise<boolean> {
+export async function isMessageDelivered(
+  runtime: Runtime,
+  { head, after, entry, messageId }: PlacedMessage,
+): Promise<boolean> {
   const { key } = head;
   // The inbox first: an entry that leaves it meanwhile is found in the log.
   const { entries } = await runtime.store.inbox(key);
   if (entries.some((each) => each.id === entry)) return true;
-  const result = await isTaken(runtime, { key, after, entry });
+  const result = await isMessageTaken(runtime, { key, after, entry });
   if (result !== "compacted") return result;
   const { task } = await readStoredTask(runtime, head);
   return task.history.some((message) => message.messageId === messageId);
 }
 
 /** Whether a message was taken after a position, as far as the log shows. `compacted`: it does not reach back so far. */
-export async function isTaken(
+export async function isMessageTaken(
   { store }: Runtime,
-  { key, after, ...sentKey }: SentKey & { readonly key: number; readonly after: number },
+  { key, after, ...sentKey }: SendKey & { readonly key: number; readonly after: number },
 ): Promise<boolean | "compacted"> {
   for (let position = after; ; ) {
     const page = await store.recordsAfter(key, position, pageRecords);
     if (page === "compacted") return "compacted";
     const last = page?.records.at(-1);
     if (page === undefined || last === undefined) return false;
-    if (page.records.some((record) => isSent(record, sentKey))) return true;
+    if (page.records.some((record) => isFromSend(record, sentKey))) return true;
     position = last.seq;
   }
 }

@@ -1,4 +1,4 @@
-import { over, type Step } from "../../protocol/async/steps.js";
+import { endStep, type Step } from "../../protocol/async/steps.js";
 import { sizeOfTask } from "../../protocol/check/size.js";
 import type { ServerContext } from "../../protocol/context.js";
 import { A2AError, taskNotFound } from "../../protocol/errors.js";
@@ -10,13 +10,13 @@ import type { Head, LogRecord } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { type EventPosition, eventId, eventIdMarker, eventIdPrefix, parseEventId } from "../task/event-id.js";
 import { readState } from "../task/record.js";
-import { currentCopy, readStoredTask, type TaskRef, type TaskSnapshot } from "./read-task.js";
+import { copyIfCurrent, readStoredTask, type TaskRef, type TaskSnapshot } from "./read-task.js";
 import { type ReadResult, RecordReader } from "./record-reader.js";
 
 // How a task is followed. A stream starts with items that are there at once, a snapshot or a message, and goes on with the
-// records behind them, which a `RecordReader` reads from memory or from the store. `see` decides at which record it ends.
+// records behind them, which a `RecordReader` reads from memory or from the store. `gate` decides at which record it ends.
 //
-//   not started ── first `next` ──▶ open ── records, until `see`, the end of the task or the reader ends it ──▶ over
+//   not started ── first `next` ──▶ open ── records, until `gate`, the end of the task or the reader ends it ──▶ over
 //                                    ▲  │
 //                                    └──┘ the log no longer reaches back to the reader: `restart` with a fresh snapshot
 //
@@ -56,7 +56,7 @@ function removeLater<T>(members: Set<T>, member: T): () => void {
 }
 
 export interface StreamFromOptions {
-  readonly see: StreamStart["see"];
+  readonly gate: StreamStart["gate"];
   readonly untilIdle?: boolean | undefined;
   /** Parts of the task in the snapshots. Default: all. */
   readonly shown?: CopyOptions | undefined;
@@ -79,13 +79,13 @@ function streamFrom(
   const restart = (): Promise<StreamStart> =>
     streamFromNow(runtime, { id, scope }, { ...subscriptionOptions, compacted: true });
   const reader = new RecordReader(runtime, head, after.seq);
-  return { items: [], reader, idPrefix: eventIdPrefix(id, incarnation), see: subscriptionOptions.see, restart };
+  return { items: [], reader, idPrefix: eventIdPrefix(id, incarnation), gate: subscriptionOptions.gate, restart };
 }
 
 /** A stream that starts with the current task, even if its log was dropped before the read. */
 export async function streamFromNow(runtime: Runtime, ref: TaskRef, options: StreamFromOptions): Promise<StreamStart> {
-  const { see, untilIdle, shown, compacted } = options;
-  const current = compacted === true ? undefined : currentCopy(runtime, ref, shown);
+  const { gate, untilIdle, shown, compacted } = options;
+  const current = compacted === true ? undefined : copyIfCurrent(runtime, ref, shown);
   const stored = (): Promise<TaskSnapshot> =>
     runtime.reads(
       ref.scope,
@@ -99,7 +99,7 @@ export async function streamFromNow(runtime: Runtime, ref: TaskRef, options: Str
   const { scope } = ref;
   // An open stream keeps no more of the task than this.
   const restart = (): Promise<StreamStart> => streamFromNow(runtime, { id, scope }, { ...options, compacted: true });
-  return { items, reader, idPrefix, see, untilIdle, restart };
+  return { items, reader, idPrefix, gate, untilIdle, restart };
 }
 
 /** Whether an event id belongs to this task and incarnation, at or before the head. */
@@ -109,14 +109,14 @@ export function isPositionIn({ taskId, incarnation, seq }: EventPosition, head: 
 
 /** A subscription ends with its task. */
 const subscriptionOptions: StreamFromOptions = {
-  see(record) {
+  gate(record) {
     const state = readState(record);
     return state !== undefined && isTerminal(state) ? "answer" : undefined;
   },
 };
 
 /** Whether a record ends the stream: with an answer, or with an error. */
-export type Verdict = "answer" | { readonly error: A2AError } | undefined;
+export type GateResult = "answer" | { readonly error: A2AError } | undefined;
 
 /** The start of a stream. */
 export interface StreamStart {
@@ -128,7 +128,7 @@ export interface StreamStart {
   readonly reader?: RecordReader | undefined;
   readonly idPrefix?: string | undefined;
   /** Decides after each record whether the stream ends. */
-  readonly see?: ((record: LogRecord) => Verdict) | undefined;
+  readonly gate?: ((record: LogRecord) => GateResult) | undefined;
   /** End once everything was read and the task has no running turn. */
   readonly untilIdle?: boolean | undefined;
   /** Restarts the stream when the log no longer reaches back to the reader. */
@@ -168,7 +168,7 @@ export class TaskStream implements AsyncIterableIterator<StreamItem> {
 
   async return(): Promise<Step<StreamItem>> {
     this.#finish();
-    return over;
+    return endStep;
   }
 
   /**
@@ -186,7 +186,7 @@ export class TaskStream implements AsyncIterableIterator<StreamItem> {
         const ready = this.#shift();
         if (ready !== undefined) return { done: false, value: ready };
         if (this.#failure !== undefined) throw this.#failure.error;
-        if (this.#isEnded) return over;
+        if (this.#isEnded) return endStep;
         if (this.#start !== undefined) {
           await this.#open(this.#start);
           continue;
@@ -239,14 +239,14 @@ export class TaskStream implements AsyncIterableIterator<StreamItem> {
       return this.#finish();
     }
     for (const record of result) {
-      const verdict = this.#from?.see?.(record);
+      const result = this.#from?.gate?.(record);
       if (record.kind === "event") {
         this.#showHeld();
         const item = this.#from?.reader?.makeItem(record, this.#from.idPrefix ?? "");
         if (item !== undefined) this.#buffer.push(item);
       }
-      if (verdict === undefined) continue;
-      if (verdict !== "answer") this.#failure = verdict;
+      if (result === undefined) continue;
+      if (result !== "answer") this.#failure = result;
       else this.#showHeld();
       return this.#finish();
     }

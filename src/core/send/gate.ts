@@ -1,9 +1,9 @@
 import { A2AError } from "../../protocol/errors.js";
 import { TaskState } from "../../protocol/model.js";
-import { isStop, isTerminal } from "../../protocol/states.js";
+import { endsBlockingSend, isTerminal } from "../../protocol/states.js";
 import type { LogRecord } from "../ports.js";
-import { isSent, type SentKey } from "../read/read-task.js";
-import type { Verdict } from "../read/subscribe.js";
+import { isFromSend, type SendKey } from "../read/read-task.js";
+import type { GateResult } from "../read/subscribe.js";
 import { readState, restoreError } from "../task/record.js";
 
 /**
@@ -15,17 +15,17 @@ import { readState, restoreError } from "../task/record.js";
 export type SendMode = "stop" | "stream" | "created" | "taken" | "moved";
 
 /** Sees a task's records in order and decides at which of them a send is answered. */
-export type SendGate = (record: LogRecord) => Verdict;
+export type SendGate = (record: LogRecord) => GateResult;
 
 /** `isTaken`: the message was already taken. */
-export function createSendGate(sentKey: SentKey, mode: SendMode, isTaken = false): SendGate {
+export function createSendGate(sentKey: SendKey, mode: SendMode, isTaken = false): SendGate {
   let taken = isTaken;
   // Whether the running turn was started for the message or has taken it: only such a turn's error is the send's answer.
   let isOwn = isTaken;
   return (record) => {
     switch (record.kind) {
       case "message":
-        if (!isSent(record, sentKey)) return undefined;
+        if (!isFromSend(record, sentKey)) return undefined;
         taken = true;
         isOwn = true;
         return mode === "taken" ? "answer" : undefined;
@@ -44,17 +44,17 @@ export function createSendGate(sentKey: SentKey, mode: SendMode, isTaken = false
 }
 
 // The message has not been taken yet, so a task that ends now never takes it.
-function judgeBefore(record: LogRecord & { readonly kind: "event" }): Verdict {
+function judgeBefore(record: LogRecord & { readonly kind: "event" }): GateResult {
   const state = readState(record);
   if (state === undefined || !isTerminal(state)) return undefined;
   const { payload } = record.event;
   return { error: messageNotTaken(payload.case === "statusUpdate" ? payload.value.taskId : "") };
 }
 
-function judgeEvent(record: LogRecord & { readonly kind: "event" }, mode: SendMode): Verdict {
+function judgeEvent(record: LogRecord & { readonly kind: "event" }, mode: SendMode): GateResult {
   const state = readState(record);
   if (mode === "created" || mode === "moved") return "answer";
-  if (state === undefined || !isStop(state)) return undefined;
+  if (state === undefined || !endsBlockingSend(state)) return undefined;
   return mode === "stream" && state === TaskState.AUTH_REQUIRED ? undefined : "answer";
 }
 

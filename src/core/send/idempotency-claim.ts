@@ -6,7 +6,7 @@ import { NameTaken } from "../../protocol/task-names.js";
 import { abandonSend } from "../ownership/abandoned-sends.js";
 import type { LogRecord, SendClaim, SendRecord, SentOutcome } from "../ports.js";
 import type { Runtime } from "../runtime.js";
-import { inStoreTime, isAnswer, publicFailure, storeRetries, Unanswered } from "../store-failure.js";
+import { isAnswer, publicFailure, storeRetries, Unanswered, waitForStore } from "../store-failure.js";
 import type { LiveTask } from "../task/live-task.js";
 import { recordError } from "../task/record.js";
 import type { OutcomeReceiver } from "../turn-start.js";
@@ -51,7 +51,7 @@ export class IdempotencyClaim {
   noteReached(): void {
     this.#isStarted = true;
     this.#leave();
-    noteTask(this.#runtime, this.record);
+    recordTask(this.#runtime, this.record);
   }
 
   /** Must be called with an error that ends the send before its turn has begun: the record is deleted or released. */
@@ -98,7 +98,7 @@ export class IdempotencyClaim {
   async #reply(message: Message, bytes: number): Promise<void> {
     let isKept: boolean;
     try {
-      isKept = await inStoreTime(this.#runtime, this.#settle({ kind: "reply", message }, bytes));
+      isKept = await waitForStore(this.#runtime, this.#settle({ kind: "reply", message }, bytes));
     } catch (error) {
       throw publicFailure(error);
     }
@@ -111,7 +111,7 @@ export class IdempotencyClaim {
     if (errorTable[error.code].retry !== "no") return this.forget();
     const errorRecord = recordError(error);
     const bytes = JSON.stringify(errorRecord).length;
-    await inStoreTime(this.#runtime, this.#settle({ kind: "error", error: errorRecord }, bytes)).catch(noop);
+    await waitForStore(this.#runtime, this.#settle({ kind: "error", error: errorRecord }, bytes)).catch(noop);
   }
 
   // Records the outcome, or frees the record.
@@ -165,7 +165,7 @@ export class IdempotencyClaim {
 }
 
 /** Records that a send reached its task. If that fails, the task itself shows it while it exists. */
-export function noteTask(runtime: Runtime, record: IdempotencyClaim["record"]): void {
+export function recordTask(runtime: Runtime, record: IdempotencyClaim["record"]): void {
   const settle = (): Promise<boolean> => runtime.store.settleSend(record, { kind: "task" }, 0);
   retry(settle, storeRetries(runtime)).catch((error: unknown) => {
     runtime.logger.warn({ taskId: record.taskId, err: error }, "the record of a send could not be settled");

@@ -17,17 +17,17 @@ import {
 import { isTerminal } from "../../protocol/states.js";
 import { abandonSend } from "../ownership/abandoned-sends.js";
 import { checkSkills, type Delivery, deliver, deliverOnce } from "../ownership/claim.js";
-import { isGone } from "../ownership/claim-turn.js";
+import { isHolderGone } from "../ownership/claim-turn.js";
 import { TaskWaiter } from "../ownership/task-waiter.js";
 import type { Head, LogRecord, NewSend, QueuedSend, SendRecord, StoredTask } from "../ports.js";
-import { isPlaced, isRunningLocally } from "../read/read-task.js";
+import { isMessageDelivered, isRunningLocally } from "../read/read-task.js";
 import type { Runtime } from "../runtime.js";
-import { inStoreTime, isAnswer, publicFailure } from "../store-failure.js";
+import { isAnswer, publicFailure, waitForStore } from "../store-failure.js";
 import type { LiveTask } from "../task/live-task.js";
 import { restoreError } from "../task/record.js";
 import type { OutcomeReceiver, TurnStart } from "../turn-start.js";
 import { messageNotTaken } from "./gate.js";
-import { IdempotencyClaim, noteTask } from "./idempotency-claim.js";
+import { IdempotencyClaim, recordTask } from "./idempotency-claim.js";
 
 // The way of a send, the same for a unary answer and for a stream. A renderer makes the answer (unary.ts, stream.ts).
 //
@@ -44,7 +44,7 @@ import { IdempotencyClaim, noteTask } from "./idempotency-claim.js";
 // reverted and its record deleted. From then on the turn, or the log of the task, holds the outcome.
 
 /** Registers an inline push configuration once its task has a key. */
-export interface Register {
+export interface RegisterPush {
   /** `again`: an earlier attempt delivered the send, so the configuration may already be registered. */
   (task: { readonly key: number; readonly id: string; readonly seq: number; readonly again?: true }): void;
   /** Resolves when it is stored; `undefined` before registration. */
@@ -56,7 +56,7 @@ export interface SendPolicy {
   /** Throws `contentTypeNotSupported` for parts that the agent does not accept. */
   checkParts(message: Message): void;
   /** Checks the inline push configuration of a send. Without an id it gets the send's id, the same in every attempt. */
-  inlinePush(call: SendCall, entry: string): Promise<Register>;
+  inlinePush(call: SendCall, entry: string): Promise<RegisterPush>;
 }
 
 /** One send: its call and its scope. */
@@ -79,7 +79,7 @@ export interface SendCall {
 }
 
 /** An earlier send with the same message id: its record, and the task that it reached. */
-export interface ReachedTask {
+export interface EarlierSend {
   readonly record: IdempotencyClaim["record"];
   readonly head: Head;
 }
@@ -88,7 +88,7 @@ export interface ReachedTask {
 export interface SentMessage {
   readonly call: SendCall;
   readonly start: TurnStart;
-  readonly register: Register | undefined;
+  readonly register: RegisterPush | undefined;
 }
 
 /** Renders the outcome of a send: unary or as a stream. */
@@ -100,7 +100,7 @@ export interface SendRenderer<T> {
   /** The message reached its task. */
   answerDelivery(message: SentMessage, delivery: Delivery): Promise<T>;
   /** An earlier attempt reached its task. */
-  answerRepeat(call: SendCall, task: ReachedTask): Promise<T>;
+  answerRepeat(call: SendCall, task: EarlierSend): Promise<T>;
 }
 
 /** Runs a send for which a shutdown waits, and for the turn that follows. */
@@ -192,13 +192,13 @@ function openSend(call: SendCall): TurnStart {
 const isFromTurn = (chain: CallChain | undefined): boolean => chain !== undefined && chain.via.length > 0;
 
 /** Returns the registration if the send has a push configuration. */
-async function openRegistration(call: SendCall, entry: string): Promise<Register | undefined> {
+async function openRegistration(call: SendCall, entry: string): Promise<RegisterPush | undefined> {
   const { taskPushNotificationConfig: config } = call.request.configuration ?? {};
   return config === undefined ? undefined : call.policy.inlinePush(call, entry);
 }
 
 /** Delays the answer of a send until its push configuration is stored, so that what was answered survives a crash. */
-async function afterRegistration<T>(register: Register | undefined, answer: Promise<T>): Promise<T> {
+async function afterRegistration<T>(register: RegisterPush | undefined, answer: Promise<T>): Promise<T> {
   const response = await answer;
   await register?.completion();
   return response;
@@ -219,7 +219,7 @@ async function withRoom<T>(call: SendCall, start: () => Promise<T>): Promise<T> 
     const admission = needsNoStore(call) ? undefined : runtime.quota.admit(scope);
     if (admission !== undefined) await admission;
     // No `await` between free room and the start: another send could take the room.
-    const room = runtime.turns.room({ scope, slots: context.quota?.turns }, messageBytes);
+    const room = runtime.turns.waitForRoom({ scope, slots: context.quota?.turns }, messageBytes);
     if (room !== undefined) leave = await room;
   } catch (error) {
     call.uncount?.();
@@ -269,12 +269,12 @@ function recordReply(
 }
 
 /** Registers an inline push configuration with a task that was just claimed. */
-export function registerLive(register: Register | undefined, { key, id, storedSeq }: LiveTask): void {
+export function registerLive(register: RegisterPush | undefined, { key, id, storedSeq }: LiveTask): void {
   if (key !== undefined) register?.({ key, id, seq: storedSeq });
 }
 
 // An inline push configuration is registered with the first write of its task and receives everything after it.
-function registerPush(receiver: OutcomeReceiver, register: Register): OutcomeReceiver {
+function registerPush(receiver: OutcomeReceiver, register: RegisterPush): OutcomeReceiver {
   return {
     replyMaxBytes: receiver.replyMaxBytes,
     reply: (message, bytes) => receiver.reply(message, bytes),
@@ -308,7 +308,7 @@ export function answerOptions({ request: { message, configuration }, messageByte
 }
 
 /** Throws when a task ended without taking the message of a send. */
-export function checkTaken({ id, history }: Task, { message }: SendMessageRequest): void {
+export function assertMessageTaken({ id, history }: Task, { message }: SendMessageRequest): void {
   if (!history.some(({ messageId }) => messageId === message?.messageId)) throw messageNotTaken(id);
 }
 
@@ -341,7 +341,7 @@ async function sendIdempotent<T>(call: SendCall, renderer: SendRenderer<T>): Pro
 /** Found under the message id of a send: a reply, a task, or nothing, in which case the send runs. */
 type FoundSend =
   | { readonly kind: "reply"; readonly message: Message }
-  | (ReachedTask & { readonly kind: "task" })
+  | (EarlierSend & { readonly kind: "task" })
   | OwnedSend;
 
 interface OwnedSend {
@@ -425,7 +425,7 @@ async function begin(runtime: Runtime, send: NewSend): Promise<SendRecord> {
 async function holdLease(runtime: Runtime): Promise<void> {
   const renewal = runtime.lease.hold();
   if (renewal === undefined) return;
-  await inStoreTime(runtime, renewal).catch((error: unknown) => {
+  await waitForStore(runtime, renewal).catch((error: unknown) => {
     throw publicFailure(error);
   });
 }
@@ -455,7 +455,7 @@ async function isUnderWay(runtime: Runtime, { live, instance, entry }: SendRecor
   if (live || runtime.sending.has(entry)) return true;
   if (instance === "") return false;
   // Asking renews the lease of this process, so that a record of its own is live again.
-  const mayBeGone = await isGone(runtime);
+  const mayBeGone = await isHolderGone(runtime);
   return instance === runtime.instance || !mayBeGone;
 }
 
@@ -467,9 +467,9 @@ async function findOutcome({ runtime }: SendCall, record: SendRecord): Promise<F
   const isKnown = after === 0 || (head !== undefined && isTerminal(head.state));
   if (
     head !== undefined &&
-    (isKnown || (await isPlaced(runtime, { head, after, entry, messageId: record.messageId })))
+    (isKnown || (await isMessageDelivered(runtime, { head, after, entry, messageId: record.messageId })))
   ) {
-    if (outcome === undefined) noteTask(runtime, record);
+    if (outcome === undefined) recordTask(runtime, record);
     return { kind: "task", record, head };
   }
   if (head !== undefined && outcome?.kind === "task") {
@@ -508,14 +508,14 @@ async function deliverOwned({ runtime }: SendCall, { idempotency, start, before 
   return delivery;
 }
 
-async function readReached({ runtime, scope }: SendCall, record: IdempotencyClaim["record"]): Promise<ReachedTask> {
+async function readReached({ runtime, scope }: SendCall, record: IdempotencyClaim["record"]): Promise<EarlierSend> {
   const head = await runtime.store.head(scope, record.taskId);
   if (head === undefined) throw taskNotFound(record.taskId);
   return { record, head };
 }
 
 // The first attempt may have ended between the task and its push configuration.
-async function attach<T>(call: SendCall, task: ReachedTask, renderer: SendRenderer<T>): Promise<T> {
+async function attach<T>(call: SendCall, task: EarlierSend, renderer: SendRenderer<T>): Promise<T> {
   const { record, head } = task;
   const register = await openRegistration(call, record.entry);
   register?.({ key: head.key, id: head.id, seq: record.seq, again: true });

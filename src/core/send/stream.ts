@@ -6,7 +6,7 @@ import { isTerminal } from "../../protocol/states.js";
 import { TurnAborted } from "../agent.js";
 import type { Delivery } from "../ownership/claim.js";
 import type { Head } from "../ports.js";
-import { foldLog, isTaken, readStoredTask } from "../read/read-task.js";
+import { foldLog, isMessageTaken, readStoredTask } from "../read/read-task.js";
 import { RecordReader } from "../read/record-reader.js";
 import {
   isPositionIn,
@@ -24,9 +24,9 @@ import type { LiveTask, RecordObserver } from "../task/live-task.js";
 import { createSendGate, messageNotTaken, type SendGate } from "./gate.js";
 import {
   answerOptions,
-  checkTaken,
+  assertMessageTaken,
+  type EarlierSend,
   holdShutdown,
-  type ReachedTask,
   registerLive,
   type SendCall,
   type SendRenderer,
@@ -86,17 +86,17 @@ interface StartReceiver {
 
 // A new task's stream starts with the task up to its first event, whatever was written together with it.
 function firstSnapshot(call: SendCall, live: LiveTask, { entry, resolve, reject }: StartReceiver): RecordObserver {
-  const see = createSendGate({ entry }, "stream", true);
+  const gate = createSendGate({ entry }, "stream", true);
   const task = emptyTask(live.id, live.contextId);
   const observer: RecordObserver = {
     record(record) {
       applyRecord(task, record);
       if (record.kind !== "event") return;
       live.unobserve(observer);
-      resolve(behindFirst(call, live, { task, seq: record.seq, see }));
+      resolve(startAfterFirst(call, live, { task, seq: record.seq, gate }));
     },
     onLeave: () => {
-      if (live.failure === undefined || live.failure instanceof TurnAborted) resolve(fromFirst(call, live.id, see));
+      if (live.failure === undefined || live.failure instanceof TurnAborted) resolve(fromFirst(call, live.id, gate));
       else reject(publicFailure(live.failure));
     },
   };
@@ -107,13 +107,13 @@ interface FirstEvent {
   /** The task up to its first event. */
   readonly task: Task;
   readonly seq: number;
-  readonly see: SendGate;
+  readonly gate: SendGate;
 }
 
-function behindFirst(
+function startAfterFirst(
   call: SendCall,
   { id, key, idPrefix }: Pick<LiveTask, "id" | "key" | "idPrefix">,
-  { task, seq, see }: FirstEvent,
+  { task, seq, gate }: FirstEvent,
 ): StreamStart {
   const { runtime } = call;
   const copy = copyTask(task, answerOptions(call));
@@ -122,8 +122,8 @@ function behindFirst(
     items: [snapshotItem(copy, idPrefix, seq)],
     reader,
     idPrefix,
-    see,
-    restart: () => restartStream(call, id, see),
+    gate,
+    restart: () => restartStream(call, id, gate),
   };
 }
 
@@ -132,24 +132,24 @@ const beginning = 8;
 
 // Another process took the task over before this one saw any of it. Its log may already have the answer, and later
 // events that are not part of the stream.
-async function fromFirst(call: SendCall, id: string, see: SendGate): Promise<StreamStart> {
+async function fromFirst(call: SendCall, id: string, gate: SendGate): Promise<StreamStart> {
   const { runtime, request, scope } = call;
   const current = await readStoredTask(runtime, { scope, id });
-  checkTaken(current.task, request);
+  assertMessageTaken(current.task, request);
   const page = await runtime.store.recordsAfter(current.key, 0, beginning);
   const records = typeof page === "object" ? page.records : [];
   const first = records.findIndex(({ kind }) => kind === "event");
-  if (first < 0) return restartStream(call, id, see);
+  if (first < 0) return restartStream(call, id, gate);
   const task = emptyTask(id, current.task.contextId);
   for (const record of records.slice(0, first + 1)) applyRecord(task, record);
-  return behindFirst(call, current, { task, seq: first + 1, see });
+  return startAfterFirst(call, current, { task, seq: first + 1, gate });
 }
 
 // The stream of a send from the current state, because the log was dropped before it was read.
-async function restartStream(call: SendCall, id: string, see: StreamStart["see"]): Promise<StreamStart> {
+async function restartStream(call: SendCall, id: string, gate: StreamStart["gate"]): Promise<StreamStart> {
   const { runtime, request, scope } = call;
-  checkTaken((await readStoredTask(runtime, { scope, id })).task, request);
-  return streamFromNow(runtime, { scope, id }, { see, shown: answerOptions(call), compacted: true });
+  assertMessageTaken((await readStoredTask(runtime, { scope, id })).task, request);
+  return streamFromNow(runtime, { scope, id }, { gate, shown: answerOptions(call), compacted: true });
 }
 
 // The snapshot is held back until the turn's first event: an error before it is the answer of the operation.
@@ -162,9 +162,9 @@ function streamClaimed(
   const { id, storedSeq, idPrefix } = live;
   const heldItem = snapshotItem(copyTask(live.task, answerOptions(call)), idPrefix, storedSeq);
   const reader = new RecordReader(runtime, live, storedSeq);
-  const see = createSendGate(start, "stream", true);
+  const gate = createSendGate(start, "stream", true);
   run();
-  return { items: [], heldItem, reader, idPrefix, see, restart: () => restartStream(call, id, see) };
+  return { items: [], heldItem, reader, idPrefix, gate, restart: () => restartStream(call, id, gate) };
 }
 
 // A send that waits in the inbox also sees the running turn: the task before the message was put, then all events.
@@ -176,15 +176,15 @@ function streamQueued(
   const { key, id, seq, incarnation } = before.head;
   register?.({ key, id, seq });
   const idPrefix = eventIdPrefix(id, incarnation);
-  const see = createSendGate(start, "stream");
+  const gate = createSendGate(start, "stream");
   const reader = new RecordReader(runtime, { id, key }, seq);
   const task = foldStored(before, answerOptions(call));
   return {
     items: [snapshotItem(task, idPrefix, seq)],
     reader,
     idPrefix,
-    see,
-    restart: () => restartStream(call, id, see),
+    gate,
+    restart: () => restartStream(call, id, gate),
   };
 }
 
@@ -206,7 +206,7 @@ async function resume(call: SendCall): Promise<StreamStart | undefined> {
   }
   const reader = new RecordReader(runtime, head, after);
   const idPrefix = eventIdPrefix(head.id, head.incarnation);
-  return { ...end, items: [], reader, idPrefix, restart: () => restartStream(call, head.id, end.see) };
+  return { ...end, items: [], reader, idPrefix, restart: () => restartStream(call, head.id, end.gate) };
 }
 
 // A follow-up message may still wait at the position where its stream resumes, and may never be taken.
@@ -214,33 +214,33 @@ async function endBehind(
   { runtime, scope, request: { message } }: SendCall,
   { id, key }: Pick<Head, "id" | "key">,
   after: number,
-): Promise<Pick<StreamFromOptions, "see" | "untilIdle">> {
+): Promise<Pick<StreamFromOptions, "gate" | "untilIdle">> {
   const { taskId = "", messageId = "" } = message ?? {};
-  const takenEnd = { see: createSendGate({ messageId }, "stream", true), untilIdle: true };
+  const takenEnd = { gate: createSendGate({ messageId }, "stream", true), untilIdle: true };
   if (taskId === "" || messageId === "") return takenEnd;
   // The inbox first: an entry that leaves it meanwhile is found in the history.
   const { entries } = await runtime.store.inbox(key);
   const { task, state, seq } = await readStoredTask(runtime, { scope, id });
-  const waitingEnd = { see: createSendGate({ messageId }, "stream") };
+  const waitingEnd = { gate: createSendGate({ messageId }, "stream") };
   if (task.history.some((each) => each.messageId === messageId)) {
-    return (await isTaken(runtime, { key, after, messageId })) === false ? takenEnd : waitingEnd;
+    return (await isMessageTaken(runtime, { key, after, messageId })) === false ? takenEnd : waitingEnd;
   }
   if (!isTerminal(state))
     return entries.some(({ send }) => send?.message.messageId === messageId) ? waitingEnd : takenEnd;
   if (after >= seq) throw messageNotTaken(id);
-  return { see: (record) => (record.seq < seq ? undefined : { error: messageNotTaken(id) }) };
+  return { gate: (record) => (record.seq < seq ? undefined : { error: messageNotTaken(id) }) };
 }
 
 /** The first send's stream from its start, or from the current state if the log is gone. */
-async function streamAgain(call: SendCall, { record, head }: ReachedTask): Promise<StreamStart> {
+async function streamAgain(call: SendCall, { record, head }: EarlierSend): Promise<StreamStart> {
   const { runtime } = call;
   const { id, incarnation } = head;
-  const see = createSendGate(record, "stream", record.seq === 0);
+  const gate = createSendGate(record, "stream", record.seq === 0);
   const past = await foldLog(runtime, head, record.seq === 0 ? "first event" : record.seq);
-  const restart = (): Promise<StreamStart> => restartStream(call, id, see);
+  const restart = (): Promise<StreamStart> => restartStream(call, id, gate);
   if (past === undefined) return restart();
   const idPrefix = eventIdPrefix(id, incarnation);
   const copy = { ...past.task, history: copyHistory(past.task.history, answerOptions(call)) };
   const reader = new RecordReader(runtime, head, past.seq);
-  return { items: [snapshotItem(copy, idPrefix, past.seq)], reader, idPrefix, see, restart };
+  return { items: [snapshotItem(copy, idPrefix, past.seq)], reader, idPrefix, gate, restart };
 }

@@ -6,9 +6,9 @@ import { isInterrupted } from "../../protocol/states.js";
 import { TurnAborted } from "../agent.js";
 import type { Delivery } from "../ownership/claim.js";
 import type { LogRecord } from "../ports.js";
-import { isTaken, readStoredTask, readTask, readTaskAt } from "../read/read-task.js";
+import { isMessageTaken, readStoredTask, readTask, readTaskAt } from "../read/read-task.js";
 import { RecordReader } from "../read/record-reader.js";
-import type { Verdict } from "../read/subscribe.js";
+import type { GateResult } from "../read/subscribe.js";
 import { publicFailure } from "../store-failure.js";
 import type { LiveTask, RecordObserver } from "../task/live-task.js";
 import { shuttingDown } from "../turn-slots.js";
@@ -17,9 +17,9 @@ import { createSendGate, type SendGate } from "./gate.js";
 import { IdempotencyClaim } from "./idempotency-claim.js";
 import {
   answerOptions,
-  checkTaken,
+  assertMessageTaken,
+  type EarlierSend,
   holdShutdown,
-  type ReachedTask,
   registerLive,
   type SendCall,
   type SendRenderer,
@@ -124,9 +124,9 @@ async function follow(call: SendCall, reader: RecordReader, gate: SendGate): Pro
       const records = await reader.next();
       if (records === "closed") throw context.signal.aborted ? context.signal.reason : shuttingDown();
       if (typeof records === "string") return readFromHistory(call, reader.taskId);
-      const [seq, verdict] = findVerdict(records, gate);
-      if (verdict === undefined) continue;
-      if (verdict !== "answer") throw verdict.error;
+      const [seq, result] = findGateResult(records, gate);
+      if (result === undefined) continue;
+      if (result !== "answer") throw result.error;
       return taskResponse(await readAnswer(call, reader.taskId, seq));
     }
   } finally {
@@ -136,10 +136,10 @@ async function follow(call: SendCall, reader: RecordReader, gate: SendGate): Pro
 }
 
 /** The number of the first record that answers a send, and the verdict. */
-function findVerdict(records: readonly LogRecord[], gate: SendGate): readonly [number, Verdict] {
+function findGateResult(records: readonly LogRecord[], gate: SendGate): readonly [number, GateResult] {
   for (const record of records) {
-    const verdict = gate(record);
-    if (verdict !== undefined) return [record.seq, verdict];
+    const result = gate(record);
+    if (result !== undefined) return [record.seq, result];
   }
   return [0, undefined];
 }
@@ -156,12 +156,12 @@ async function readAnswer(call: SendCall, id: string, seq: number): Promise<Task
 async function readFromHistory(call: SendCall, taskId: string): Promise<SendMessageResponse> {
   const { runtime, request, scope } = call;
   const { task } = await readStoredTask(runtime, { scope, id: taskId });
-  checkTaken(task, request);
+  assertMessageTaken(task, request);
   return taskResponse(copyTask(task, answerOptions(call)));
 }
 
 /** The task as the first send would get it: at the stop after its message, or at once if the caller asked for that. */
-async function answerAgain(call: SendCall, { record, head }: ReachedTask): Promise<SendMessageResponse> {
+async function answerAgain(call: SendCall, { record, head }: EarlierSend): Promise<SendMessageResponse> {
   if (record.seq === 0 && call.request.configuration?.returnImmediately === true) {
     return taskResponse((await readTask(call.runtime, head, answerOptions(call))).task);
   }
@@ -185,7 +185,7 @@ async function withdrawWhenLate<T>(
     const first = await Promise.race([answer, late]);
     if (first !== "late") return first;
     // Taken, unless another attempt of the same send was faster.
-    if (!(await store.withdraw(key, entry)) && (await isTaken(runtime, message)) !== false) return await answer;
+    if (!(await store.withdraw(key, entry)) && (await isMessageTaken(runtime, message)) !== false) return await answer;
     answer.catch(noop);
     runtime.live.get(taskId)?.forgetSender(entry);
     await idempotency?.forget();
@@ -240,11 +240,11 @@ class SendWait implements OutcomeReceiver, RecordObserver {
   }
 
   record(record: LogRecord, task: Task): void {
-    const verdict = this.#gate(record);
-    if (verdict === undefined) return;
+    const result = this.#gate(record);
+    if (result === undefined) return;
     this.close();
-    if (verdict === "answer") this.#resolve(taskResponse(copyTask(task, this.#shown)));
-    else this.#reject(verdict.error);
+    if (result === "answer") this.#resolve(taskResponse(copyTask(task, this.#shown)));
+    else this.#reject(result.error);
   }
 
   onLeave(): void {

@@ -1,6 +1,6 @@
 import { applyEvent, artifactIndex, emptyTask } from "../../protocol/fold.js";
 import type { Artifact, Message, StreamResponse, Task } from "../../protocol/model.js";
-import { isStop } from "../../protocol/states.js";
+import { endsBlockingSend } from "../../protocol/states.js";
 import { artifactEntry, type EntryFacts, messageEntry } from "../conversation/entries.js";
 import type { ConversationRecord, LogRecord } from "../ports.js";
 
@@ -14,7 +14,7 @@ import type { ConversationRecord, LogRecord } from "../ports.js";
 export type OpenArtifacts = Map<string, boolean> | undefined;
 
 /** Moves the open artifacts on by these records, in place: a record costs the same however many artifacts there are. */
-export function openAfter(open: OpenArtifacts, records: readonly LogRecord[]): OpenArtifacts {
+export function updateOpenArtifacts(open: OpenArtifacts, records: readonly LogRecord[]): OpenArtifacts {
   let current = open;
   for (const record of records) {
     const change = readChange(record);
@@ -56,7 +56,7 @@ export function deriveEntries(
 }
 
 /** Removes the artifacts that get their entry with a step, and returns their ids. */
-function close(open: Map<string, boolean>, step: Step | undefined): readonly string[] {
+function close(open: Map<string, boolean>, step: TrackedStep | undefined): readonly string[] {
   if (step === undefined) return [];
   const ids: string[] = [];
   for (const [artifactId, isComplete] of open) if (isComplete || step.closesAll) ids.push(artifactId);
@@ -78,12 +78,12 @@ function readChange(record: LogRecord): Change | undefined {
 }
 
 /** The part of a record that is no artifact. With `closesAll` no artifact stays open, otherwise only unfinished ones do. */
-interface Step {
+interface TrackedStep {
   readonly closesAll: boolean;
   readonly message: Message | undefined;
 }
 
-function readStep(record: LogRecord): Step | undefined {
+function readStep(record: LogRecord): TrackedStep | undefined {
   switch (record.kind) {
     case "message":
       return { closesAll: false, message: record.message };
@@ -93,7 +93,9 @@ function readStep(record: LogRecord): Step | undefined {
     case "event": {
       const { payload } = record.event;
       const status = payload.case === "statusUpdate" ? payload.value.status : undefined;
-      return status !== undefined && isStop(status.state) ? { closesAll: true, message: status.message } : undefined;
+      return status !== undefined && endsBlockingSend(status.state)
+        ? { closesAll: true, message: status.message }
+        : undefined;
     }
     default:
       return undefined;

@@ -27,13 +27,13 @@ import type { TurnMemory } from "../running-memory.js";
 import { isAnswer, Unanswered } from "../store-failure.js";
 import type { StoreHealth } from "../store-health.js";
 import type { Watch } from "../watch.js";
-import { deriveEntries, type OpenArtifacts, openAfter } from "./conversation-tracker.js";
+import { deriveEntries, type OpenArtifacts, updateOpenArtifacts } from "./conversation-tracker.js";
 import { eventIdPrefix } from "./event-id.js";
 import { applyRecord, foldStored, summaryAfter } from "./fold.js";
 import { LogWindow } from "./log-window.js";
 import { type Draft, sizeOfRecords } from "./record.js";
 import { RecentItems, Tail } from "./tail.js";
-import { type Lateness, makeFirstWrite, makeWrite, type Outcome, type Write } from "./write.js";
+import { type LateFirstWrite, makeFirstWrite, makeWrite, type Outcome, type Write } from "./write.js";
 
 // How a task is recorded: from an event that a turn accepts to the stored records that readers get.
 //
@@ -44,7 +44,7 @@ import { type Lateness, makeFirstWrite, makeWrite, type Outcome, type Write } fr
 // An exclusive batch is a write of its own, which the store may refuse. When its turn comes, a batch is numbered, its
 // statuses get their time (so that times never run backwards, whatever was emitted in parallel), and it becomes a write
 // (write.ts), which is retried while the store fails. Once it is stored, its records are folded into the task,
-// published and counted: persist, then publish. `room` holds a turn back that is too far ahead.
+// published and counted: persist, then publish. `waitForStore` holds a turn back that is too far ahead.
 //
 // The task is writable until its turn ends or it is abandoned. In between, a write that the store has answered with an
 // error (`refusal`) stops all that wait behind it, until the turn has ended with that error.
@@ -156,7 +156,7 @@ export class LiveTask {
   #state: TaskState = TaskState.UNSPECIFIED;
   #phase: LivePhase = writablePhase;
   #onClose: (() => void) | undefined;
-  #lateness: Lateness | undefined;
+  #lateness: LateFirstWrite | undefined;
   /** The error with which the store refused a write of the turn, until `endAfterRefusal`. */
   #refusal: A2AError | undefined;
   #onRefusal: ((error: A2AError) => void) | undefined;
@@ -269,12 +269,12 @@ export class LiveTask {
   }
 
   /** Calls `listener` once the task is closed. Replaces an earlier listener. */
-  whenClosed(listener: () => void): void {
+  onClosed(listener: () => void): void {
     this.#onClose = listener;
   }
 
   /** Lets the first write be late. Otherwise it fails after `storeWaitMs`, and the task is abandoned. */
-  mayBeLate(lateness: Lateness): void {
+  mayBeLate(lateness: LateFirstWrite): void {
     this.#lateness = lateness;
   }
 
@@ -289,7 +289,7 @@ export class LiveTask {
   }
 
   /** Calls `listener` when the store refuses a write of the turn. Replaces an earlier listener. */
-  whenRefused(listener: (error: A2AError) => void): void {
+  onRefused(listener: (error: A2AError) => void): void {
     this.#onRefusal = listener;
   }
 
@@ -350,7 +350,7 @@ export class LiveTask {
   }
 
   /** `undefined` while the turn may be further ahead of the store, else a promise that resolves when it may. */
-  room(): Promise<void> | undefined {
+  waitForStore(): Promise<void> | undefined {
     const last = this.#batches.at(-1);
     if (last === undefined) return undefined;
     const { batchMaxEvents, batchMaxBytes } = this.#deps.limits;
@@ -427,7 +427,7 @@ export class LiveTask {
   /** Abandons the task without writing: another process writes it, or the store is gone. */
   abandon(reason: unknown): void {
     if (this.closed) return;
-    if (!(reason instanceof TurnAborted)) loseTask(this.#deps, this, reason);
+    if (!(reason instanceof TurnAborted)) trackLostTask(this.#deps, this, reason);
     this.#close({ name: "abandoned", reason });
     this.#deps.watch.noteChange(this.id);
   }
@@ -560,7 +560,7 @@ export class LiveTask {
     if (result === "fenced" || (result === "inboxMoved" && !batch.alone)) {
       const reason = new TurnAborted("OwnershipLost");
       // Another attempt of this process created the task, without a running turn.
-      if (head?.holder === this.#deps.instance) loseTask(this.#deps, this, reason);
+      if (head?.holder === this.#deps.instance) trackLostTask(this.#deps, this, reason);
       if (!batch.alone) throw reason;
       this.abandon(reason);
       return result;
@@ -583,7 +583,7 @@ export class LiveTask {
 
   #publish(body: WriteBody): void {
     const { records, bytes, end } = body;
-    this.#openArtifacts = openAfter(this.#openArtifacts, records);
+    this.#openArtifacts = updateOpenArtifacts(this.#openArtifacts, records);
     for (const record of records) {
       applyRecord(this.task, record);
       this.#storedSeq = record.seq;
@@ -698,7 +698,7 @@ class TaskSize {
 }
 
 /** Remembers a task to look after until its last write can no longer arrive. */
-export function loseTask(
+export function trackLostTask(
   { lostTasks, clock }: Pick<LiveTaskDeps, "lostTasks" | "clock">,
   live: LiveTask,
   reason: unknown,

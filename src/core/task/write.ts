@@ -42,7 +42,7 @@ export function makeWrite(deps: LiveTaskDeps, write: Write): Promise<Outcome> {
 }
 
 /** Lets a first write take longer than its caller waits. It goes on meanwhile. */
-export interface Lateness {
+export interface LateFirstWrite {
   /** Called after `storeWaitMs`. */
   readonly onLate: (late: Unanswered) => void;
   /** How long a write that fails is tried again, in milliseconds. */
@@ -57,7 +57,7 @@ export interface Lateness {
 export function makeFirstWrite(
   deps: LiveTaskDeps,
   prepare: () => Write,
-  lateness: Lateness | undefined,
+  lateness: LateFirstWrite | undefined,
 ): Promise<Outcome> {
   const { health, limits } = deps;
   const { storeWaitMs } = limits;

@@ -115,12 +115,12 @@ export class TurnInbox implements Watcher {
     const receiver: Receiver = { phase: "flushing", takesWakes, resolve, reject };
     this.#receiver = receiver;
     try {
-      await this.#run.orAborted(this.#run.flush());
+      await this.#run.untilStopped(this.#run.flush());
       if (live.closed) throw noMessage();
       receiver.phase = "waiting";
       this.#requestRead();
       if (this.#run.runtime.turns.isReleasing) this.#run.releaseWaiting();
-      return await this.#run.orAborted(arrival);
+      return await this.#run.untilStopped(arrival);
     } finally {
       this.#receiver = undefined;
     }

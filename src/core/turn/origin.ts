@@ -32,7 +32,7 @@ const startRecords = 4;
  * Whether the last turn has emitted an event. The first one makes a task WORKING again: before it, a state in which the
  * task waits for its caller is that of an earlier turn.
  */
-export async function hasSpoken({ store }: Runtime, { head }: StoredTask): Promise<boolean> {
+export async function hasEmitted({ store }: Runtime, { head }: StoredTask): Promise<boolean> {
   const page = await store.recordsAfter(head.key, head.turnSeq, startRecords);
   return page === "compacted" || page?.records.some(({ kind }) => kind === "event") === true;
 }
@@ -60,12 +60,12 @@ export async function readOrigin(runtime: Runtime, storedTask: StoredTask): Prom
 }
 
 /** The trace context that caused the last turn of a task. `undefined` without telemetry. */
-export async function causeOfLastTurn(runtime: Runtime, storedTask: StoredTask): Promise<TraceContext | undefined> {
-  return runtime.telemetry === undefined ? undefined : causeOf(await readOrigin(runtime, storedTask));
+export async function readLastCause(runtime: Runtime, storedTask: StoredTask): Promise<TraceContext | undefined> {
+  return runtime.telemetry === undefined ? undefined : findCause(await readOrigin(runtime, storedTask));
 }
 
 /** The trace context that caused a turn. */
-export function causeOf({ trace, send }: Pick<TurnOrigin, "trace" | "send">): TraceContext | undefined {
+export function findCause({ trace, send }: Pick<TurnOrigin, "trace" | "send">): TraceContext | undefined {
   return trace ?? send.trace;
 }
 

@@ -36,7 +36,7 @@ export type TurnOutput =
 
 const runningPhase: TurnPhase = { name: "running" };
 const silentOutput: TurnOutput = { name: "silent" };
-const speakingOutput: TurnOutput = { name: "speaking" };
+const openOutput: TurnOutput = { name: "speaking" };
 const stoppedOutput: TurnOutput = { name: "stopped" };
 const answeredOutput: TurnOutput = { name: "answered" };
 
@@ -84,19 +84,19 @@ export class TurnState {
     this.#phase = { name: "ending", reason: this.abortReason };
   }
 
-  speak(): void {
-    if (this.closed) throw invalidTransition("speak", this.#output.name);
-    if (this.#output === silentOutput) this.#output = speakingOutput;
+  emitEvent(): void {
+    if (this.closed) throw invalidTransition("emit", this.#output.name);
+    if (this.#output === silentOutput) this.#output = openOutput;
   }
 
-  take(): void {
-    if (!this.closed) this.#output = speakingOutput;
+  takeMessage(): void {
+    if (!this.closed) this.#output = openOutput;
   }
 
   /** `stops`: the status answers a send. */
   status(stops: boolean): void {
     if (this.closed) throw invalidTransition("status", this.#output.name);
-    this.#output = stops ? stoppedOutput : speakingOutput;
+    this.#output = stops ? stoppedOutput : openOutput;
   }
 
   park(park: Park): void {

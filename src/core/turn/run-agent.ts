@@ -16,12 +16,12 @@ export async function runAgent(agent: Agent, turn: Turn, run: TurnRun): Promise<
   if (last !== undefined && last !== null && !run.isEnding) await run.emit(last);
 }
 
-type Step = IteratorResult<AgentEvent, unknown>;
+type AgentStep = IteratorResult<AgentEvent, unknown>;
 
 async function pump(iterator: AsyncIterator<AgentEvent, unknown>, run: TurnRun): Promise<AgentEvent | undefined> {
   const budget = new YieldBudget(run);
   let droppedCount = 0;
-  let step: Step = await iterator.next();
+  let step: AgentStep = await iterator.next();
   while (step.done !== true) {
     let reason: unknown;
     try {
@@ -81,7 +81,7 @@ export class YieldBudget {
 }
 
 // For an iterator without `throw`, the reason is thrown here after it was closed.
-async function throwInto(iterator: AsyncIterator<AgentEvent, unknown>, reason: unknown): Promise<Step> {
+async function throwInto(iterator: AsyncIterator<AgentEvent, unknown>, reason: unknown): Promise<AgentStep> {
   if (iterator.throw !== undefined) return iterator.throw(reason);
   await iterator.return?.();
   throw reason;
@@ -123,7 +123,7 @@ export async function* merge(...sources: readonly AsyncIterable<AgentEvent>[]): 
       closings.push(leave(iterator));
     }
   };
-  const refuse = (iterator: AsyncIterator<AgentEvent, unknown>, reason: unknown): Promise<Step> => {
+  const refuse = (iterator: AsyncIterator<AgentEvent, unknown>, reason: unknown): Promise<AgentStep> => {
     if (reason instanceof TurnAborted) closeAllBut(iterator);
     return throwInto(iterator, reason);
   };
@@ -138,7 +138,7 @@ export async function* merge(...sources: readonly AsyncIterable<AgentEvent>[]): 
         throw failure.error;
       }
       if (step.done === true) continue;
-      let next: Promise<Step>;
+      let next: Promise<AgentStep>;
       try {
         yield step.value;
         next = iterator.next();
@@ -156,12 +156,12 @@ export async function* merge(...sources: readonly AsyncIterable<AgentEvent>[]): 
 }
 
 type ReadyStep = { readonly iterator: AsyncIterator<AgentEvent, unknown> } & (
-  | { readonly step: Step; readonly failure?: undefined }
+  | { readonly step: AgentStep; readonly failure?: undefined }
   | { readonly step?: undefined; readonly failure: { readonly error: unknown } }
 );
 
 // Never rejects: while the consumer is busy a rejection would be unhandled.
-async function settleStep(iterator: AsyncIterator<AgentEvent, unknown>, step: Promise<Step>): Promise<ReadyStep> {
+async function settleStep(iterator: AsyncIterator<AgentEvent, unknown>, step: Promise<AgentStep>): Promise<ReadyStep> {
   try {
     return { iterator, step: await step };
   } catch (error) {

@@ -7,7 +7,7 @@ import type { AgentEvent } from "../../protocol/events.js";
 import { copyTask } from "../../protocol/fold.js";
 import { type Logger, withFields } from "../../protocol/logger.js";
 import { type Message, type Task, TaskState, type TaskStatusUpdateEvent } from "../../protocol/model.js";
-import { isInterrupted, isStop, isTerminal, stateName } from "../../protocol/states.js";
+import { endsBlockingSend, isInterrupted, isTerminal, stateName } from "../../protocol/states.js";
 import type { TurnOutcome, TurnTrace } from "../../protocol/telemetry/follow.js";
 import { type AbortKind, TurnAborted } from "../agent.js";
 import type { AppendResult, InboxEntry, LogRecord, Park } from "../ports.js";
@@ -17,7 +17,7 @@ import type { LiveTask } from "../task/live-task.js";
 import { normalizeEvent } from "../task/normalize.js";
 import { readState, recordError } from "../task/record.js";
 import { shuttingDown } from "../turn-slots.js";
-import { isPassed, type TurnStart, type TurnTarget } from "../turn-start.js";
+import { isDeadlinePassed, type TurnStart, type TurnTarget } from "../turn-start.js";
 import { TurnInbox } from "./inbox.js";
 import { TurnState } from "./phase.js";
 import { EarlierQuestions } from "./question.js";
@@ -150,7 +150,7 @@ export class TurnRun {
 
   #abortAtDeadline(late: AbortSignal): void {
     const end = (): void => {
-      if (isPassed(late)) this.abort("DeadlineExceeded");
+      if (isDeadlinePassed(late)) this.abort("DeadlineExceeded");
     };
     if (late.aborted) end();
     else late.addEventListener("abort", end, { once: true });
@@ -180,7 +180,7 @@ export class TurnRun {
   emit(event: AgentEvent): Promise<void> | undefined {
     const refusal = this.refusal();
     if (refusal !== undefined) return Promise.reject(refusal);
-    const room = this.#queue ?? this.#room(event);
+    const room = this.#queue ?? this.#waitForRoom(event);
     if (room === undefined) return this.#accept(event);
     const emission = this.#enqueue(event, room);
     return this.#trace === undefined ? emission : this.#measureWait(emission, this.#trace);
@@ -194,7 +194,7 @@ export class TurnRun {
 
   // Events that an agent emits without awaiting are queued here in order.
   #enqueue(event: AgentEvent, first: Promise<void>): Promise<void> {
-    const emission = this.#acceptWithRoom(event, first);
+    const emission = this.#acceptLater(event, first);
     const queue = emission.then(noop, noop).finally(() => {
       if (this.#queue === queue) this.#queue = undefined;
     });
@@ -202,19 +202,19 @@ export class TurnRun {
     return emission;
   }
 
-  async #acceptWithRoom(event: AgentEvent, first: Promise<void>): Promise<void> {
-    for (let room: Promise<void> | undefined = first; room !== undefined; room = this.#room(event)) {
-      await this.orAborted(room);
+  async #acceptLater(event: AgentEvent, first: Promise<void>): Promise<void> {
+    for (let room: Promise<void> | undefined = first; room !== undefined; room = this.#waitForRoom(event)) {
+      await this.untilStopped(room);
     }
     return this.#accept(event);
   }
 
   // `undefined` when the event may be accepted. An event that ends the turn releases memory, so it does not wait for any.
-  #room(event: AgentEvent): Promise<void> | undefined {
+  #waitForRoom(event: AgentEvent): Promise<void> | undefined {
     const needsMemory = this.runtime.memory.isTight && !this.state.closed && !releasesMemory(event, this.bytes);
     if (needsMemory && this.live === undefined && !this.isEnding && !isReply(event)) this.ensureTask();
-    const room = this.live?.room();
-    return needsMemory ? (room ?? this.#memory?.room()) : room;
+    const room = this.live?.waitForStore();
+    return needsMemory ? (room ?? this.#memory?.waitForMemory()) : room;
   }
 
   #accept(event: AgentEvent): Promise<void> | undefined {
@@ -223,7 +223,7 @@ export class TurnRun {
       return undefined;
     }
     const normal = normalizeEvent(event, this.#writer.identity);
-    this.state.speak();
+    this.state.emitEvent();
     this.#trace?.countEvent();
     return this.#writer.write(normal);
   }
@@ -250,7 +250,7 @@ export class TurnRun {
   }
 
   /** Waits for a promise, unless the turn must stop or is cut off first. */
-  orAborted<T>(wait: Promise<T>): Promise<T> {
+  untilStopped<T>(wait: Promise<T>): Promise<T> {
     const refusal = this.refusal();
     if (refusal !== undefined) return Promise.reject(refusal);
     this.#waits ??= new Set();
@@ -334,7 +334,7 @@ export class TurnRun {
 
   #makeTask(): void {
     if (!this.#awaitsTask()) return;
-    this.state.speak();
+    this.state.emitEvent();
     this.#writer.makeTask();
   }
 
@@ -342,12 +342,12 @@ export class TurnRun {
   #follow(live: LiveTask): void {
     this.#memory = this.runtime.memory.open(this);
     live.countIn(this.#memory);
-    live.whenClosed(() => {
+    live.onClosed(() => {
       if (live.failure === undefined) this.inbox.close();
       else this.abort("OwnershipLost");
     });
     // Events that the agent has emitted already are lost, so it cannot go on.
-    live.whenRefused((error) => {
+    live.onRefused((error) => {
       this.logger.warn({ err: error }, "the task store refused a write of the turn");
       this.abort("OwnershipLost");
     });
@@ -521,7 +521,7 @@ function leaveWaiting(live: LiveTask): Promise<AppendResult> {
 }
 
 function explainDeadline({ limits, deadlines }: Runtime, { late }: TurnStart): string {
-  if (late !== undefined && isPassed(late)) {
+  if (late !== undefined && isDeadlinePassed(late)) {
     if (deadlines === "wait") return "turn deadline exceeded: the deadline of the turn that called has passed";
     return 'turn deadline exceeded: the deadline of the caller has passed (deadlines: "abort")';
   }
@@ -560,7 +560,7 @@ function measureStop(event: AgentEvent): number | undefined {
 }
 
 function measureStopStatus(value: TaskStatusUpdateEvent): number | undefined {
-  if (value.status === undefined || !isStop(value.status.state)) return undefined;
+  if (value.status === undefined || !endsBlockingSend(value.status.state)) return undefined;
   return sizeOfEvent({ $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "statusUpdate", value } });
 }
 

@@ -1,7 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { noop } from "../../protocol/async/noop.js";
 import type { AuthorizationRequest } from "../../protocol/authorization/request.js";
-import { namesOf } from "../../protocol/check/rules.js";
+import { createNameCheck } from "../../protocol/check/rules.js";
 import { dataReader, type FileContent, filesOf, type ReadData, textOf } from "../../protocol/content/read.js";
 import type { Principal } from "../../protocol/context.js";
 import { type AgentEvent, authRequired } from "../../protocol/events.js";
@@ -19,7 +19,7 @@ import { YieldBudget } from "./run-agent.js";
 
 const maxReferences = 16;
 
-const checkHistory = namesOf<{ last?: number | undefined }>("turn.history()", { last: true });
+const checkHistory = createNameCheck<{ last?: number | undefined }>("turn.history()", { last: true });
 
 /** The agent's view of its turn. Members are created on access, so that destructuring pays only for what it takes. */
 export function createTurn(run: TurnRun): Turn {

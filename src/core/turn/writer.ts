@@ -3,7 +3,7 @@ import type { A2AError } from "../../protocol/errors.js";
 import { reply } from "../../protocol/events.js";
 import { artifactIndex } from "../../protocol/fold.js";
 import { type Message, type StreamResponse, TaskState } from "../../protocol/model.js";
-import { isInterrupted, isStop, isTerminal } from "../../protocol/states.js";
+import { endsBlockingSend, isInterrupted, isTerminal } from "../../protocol/states.js";
 import type { InboxEntry } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { historyFull, LiveTask, tooLarge } from "../task/live-task.js";
@@ -141,7 +141,7 @@ export class TurnWriter {
   ensureTask(): LiveTask {
     this.#runtime.taskUse.noteTask();
     if (this.#live !== undefined) return this.#live;
-    this.#state.speak();
+    this.#state.emitEvent();
     const { live, prelude } = this.#open(true);
     live.add(prelude);
     return live;
@@ -162,7 +162,7 @@ export class TurnWriter {
       return false;
     }
     live.forgetSender(id);
-    this.#state.take();
+    this.#state.takeMessage();
     this.#needsWorking = false;
     return true;
   }
@@ -229,7 +229,7 @@ export class TurnWriter {
   #addStatus({ live, prelude }: OpenedTask, { state, event, bytes }: Status): Promise<void> {
     this.#needsWorking = false;
     if (isTerminal(state)) this.#state.answer();
-    else this.#state.status(isStop(state));
+    else this.#state.status(endsBlockingSend(state));
     live.setState(state);
     const drafts: Draft[] = [...prelude, { kind: "event", event }];
     const recordsBytes = sizeOfRecords(prelude) + recordBytes + bytes;

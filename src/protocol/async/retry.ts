@@ -2,7 +2,7 @@ import type { Clock } from "./clock.js";
 import { pause } from "./pause.js";
 
 /** How pauses grow. */
-export interface Growth {
+export interface Backoff {
   /** The first pause, in milliseconds. */
   readonly firstMs: number;
   /** The longest pause in milliseconds. Default: no limit. */
@@ -12,7 +12,7 @@ export interface Growth {
 }
 
 /** The pause in milliseconds before attempt `count + 1`. */
-export function grownPause(count: number, { firstMs, maxMs = Number.POSITIVE_INFINITY, factor = 2 }: Growth): number {
+export function backoffMs(count: number, { firstMs, maxMs = Number.POSITIVE_INFINITY, factor = 2 }: Backoff): number {
   return Math.min(firstMs * factor ** (count - 1), maxMs);
 }
 

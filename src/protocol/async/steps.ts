@@ -4,7 +4,7 @@ import { noop } from "./noop.js";
 export type Step<T> = IteratorResult<T, undefined>;
 
 /** The step after the last item. */
-export const over: IteratorReturnResult<undefined> = { done: true, value: undefined };
+export const endStep: IteratorReturnResult<undefined> = { done: true, value: undefined };
 
 /** A stream that can be left at any time. */
 export interface StepStream<T> extends AsyncIterableIterator<T, undefined, undefined> {
@@ -15,17 +15,17 @@ export interface StepStream<T> extends AsyncIterableIterator<T, undefined, undef
  * Creates a stream by hand. Unlike a generator it can be left while it waits, and costs no additional promise per item.
  * `next` is called until the stream is left; `leave` releases its source.
  */
-export function streamOfSteps<T>(
+export function createStepStream<T>(
   next: () => Promise<Step<T>>,
   leave: () => Promise<unknown> | undefined,
 ): StepStream<T> {
   let isLeft = false;
   const stream: StepStream<T> = {
-    next: () => (isLeft ? Promise.resolve(over) : next()),
+    next: () => (isLeft ? Promise.resolve(endStep) : next()),
     async return() {
       isLeft = true;
       await leave();
-      return over;
+      return endStep;
     },
     [Symbol.asyncIterator]: () => stream,
   };
@@ -38,9 +38,9 @@ export function streamFrom<T>(open: () => Promise<AsyncIterable<T>>): StepStream
   const next = async (): Promise<Step<T>> => {
     source ??= open().then((items) => items[Symbol.asyncIterator]());
     const step = await (await source).next();
-    return step.done === true ? over : step;
+    return step.done === true ? endStep : step;
   };
-  return streamOfSteps(next, async () => (await source)?.return?.());
+  return createStepStream(next, async () => (await source)?.return?.());
 }
 
 /** Leaves a stream before its end. Does not wait: a blocked source returns only when its own wait ends. */

@@ -1,7 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../codec/outline/dynamic.js";
 import type { Message } from "../model.js";
-import { mayCarry } from "./may-carry.js";
+import { maySendSecret } from "./may-send-secret.js";
 
 // An authorization that a caller grants out of band while its task is AUTH_REQUIRED (spec 7.6). The text of the status
 // message is for people, its metadata for programs.
@@ -76,7 +76,7 @@ export function readAuthorization(message: Pick<Message, "metadata"> | undefined
 function findProblem(request: { readonly url?: unknown; readonly userCode?: unknown; readonly scopes?: unknown }) {
   const { url, userCode, scopes = [] } = request;
   const parsed = typeof url === "string" && url.length <= urlMaxLength ? URL.parse(url) : null;
-  if (parsed === null || !mayCarry(parsed.href, false)) return "url must be an https URL, or http on this machine";
+  if (parsed === null || !maySendSecret(parsed.href, false)) return "url must be an https URL, or http on this machine";
   if (parsed.username !== "" || parsed.password !== "") return "url must have no user name and no password";
   if (userCode !== undefined && !(typeof userCode === "string" && userCodeForm.test(userCode))) {
     return "userCode must be text of at most 64 visible characters";

@@ -13,12 +13,12 @@ export interface OptionPair {
   readonly upper: string;
   /** Default: 1. */
   readonly factor?: number | undefined;
-  /** What would happen otherwise. */
+  /** The consequence, if it were allowed. */
   readonly why: string;
 }
 
 /** Holds options to the rule of each, and then to what they may be together. */
-export const agreeing = (rule: Rule, contradictions: readonly Contradiction[]): Rule => {
+export const withContradictions = (rule: Rule, contradictions: readonly Contradiction[]): Rule => {
   return (value, path) => {
     const problems = rule(value, path);
     return problems.length > 0 ? problems : contradictionsIn(contradictions, value as Given, path);

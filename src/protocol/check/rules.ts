@@ -53,7 +53,7 @@ export function assertOptions(entry: string, options: unknown, rule: Rule): void
  * Asserts only that an object has no other members than these. For options that are used often, such as those of
  * events, whose values are checked later.
  */
-export function namesOf<T>(entry: string, names: Readonly<Record<keyof T, true>>): (options: T) => void {
+export function createNameCheck<T>(entry: string, names: Readonly<Record<keyof T, true>>): (options: T) => void {
   const rule = object(Object.fromEntries(Object.keys(names).map((name) => [name, { rule: () => noProblems }])));
   return (options) => {
     for (const name in options) if (!Object.hasOwn(names, name)) assertOptions(entry, options, rule);

@@ -6,14 +6,14 @@ import {
   type MessageShape,
   ScalarType,
 } from "@bufbuild/protobuf";
-import { compactValue, keptJsonOf } from "../codec/json/compact-value.js";
+import { compactValue, findKeptJson } from "../codec/json/compact-value.js";
 import { findScalar } from "../codec/json/scalars.js";
 import { checkDepth, checkKey, type FreeJsonCheck } from "../codec/json/struct.js";
 import { type DynamicMessage, isOneof, listWords, type OneofValue, perMessageType } from "../codec/outline/dynamic.js";
 import { A2AError } from "../errors.js";
 import { isObject } from "../kinds.js";
 import { defaultValidationLimits } from "../validation-limits.js";
-import { addViolation, underIndex, underMember, violationText } from "../violations.js";
+import { addViolation, prefixIndex, prefixMember, violationText } from "../violations.js";
 
 // An agent may be written in JavaScript or pass on a model's output. So its events are checked against their types
 // before they are stored: a task with content that no binding can encode could never be read again. Closures are
@@ -47,7 +47,7 @@ function runMend(mend: Mend, value: unknown, { name, depth }: ContentPlace): unk
   const run: FreeJsonCheck = { maxDepth: defaultValidationLimits.jsonDepthMax, lenient: true, violations: [] };
   const result = mend(value, run, depth);
   if (run.violations.length === 0) return result;
-  underMember(run.violations, 0, name);
+  prefixMember(run.violations, 0, name);
   throw new A2AError("invalidAgentResponse", `the event cannot be sent: ${run.violations.map(violationText).join()}`);
 }
 
@@ -55,7 +55,7 @@ function runMend(mend: Mend, value: unknown, { name, depth }: ContentPlace): unk
 function under(name: string, mend: Mend): Mend {
   return (value, run, depth) => {
     const result = mend(value, run, depth);
-    if (run.violations.length > 0) underMember(run.violations, 0, name);
+    if (run.violations.length > 0) prefixMember(run.violations, 0, name);
     return result;
   };
 }
@@ -172,7 +172,7 @@ const mendNumber: Mend = (value, run) => (Number.isFinite(value) ? value : typeM
 
 /** A `google.protobuf.Value`. */
 const mendValue: Mend = (value, run, depth) => {
-  const json = isObject(value) ? keptJsonOf(value) : undefined;
+  const json = isObject(value) ? findKeptJson(value) : undefined;
   if (json !== undefined) {
     const result = mendJson(json, run, depth);
     return result === json ? value : compactValue(result as JsonValue);
@@ -231,7 +231,7 @@ function listMend(mend: Mend): MendAll<readonly unknown[]> {
     for (let index = 0; index < list.length; index++) {
       const result = mend(list[index], run, depth + 1);
       if (run.violations.length > 0) {
-        underIndex(run.violations, 0, index);
+        prefixIndex(run.violations, 0, index);
         return list;
       }
       if (result === list[index]) continue;
@@ -251,7 +251,7 @@ function entriesMend(mend: Mend): MendAll<object> {
       const name = key.toWellFormed();
       const result = checkKey(name, run) ? mend(entry, run, depth + 1) : entry;
       if (run.violations.length > 0) {
-        underMember(run.violations, 0, name);
+        prefixMember(run.violations, 0, name);
         return object;
       }
       isChanged ||= result !== entry || name !== key || result === undefined;

@@ -1,6 +1,6 @@
 import type { Message as AnyMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Value } from "@bufbuild/protobuf/wkt";
-import { keptJsonOf } from "../codec/json/compact-value.js";
+import { findKeptJson } from "../codec/json/compact-value.js";
 import { artifactIndex } from "../fold.js";
 import type {
   Artifact,
@@ -79,15 +79,15 @@ export function sizeOfArtifact(artifact: Artifact, max?: number): number {
 /** Size of a whole task. */
 export function sizeOfTask({ artifacts, history, status, metadata }: Task, max = noLimit): number {
   let size = sizeOfJson(metadata) + (status?.message === undefined ? 0 : sizeOfMessage(status.message));
-  size += sumOf(history, sizeOfMessage, max - size);
-  return size + sumOf(artifacts, sizeOfArtifact, max - size);
+  size += sumSizes(history, sizeOfMessage, max - size);
+  return size + sumSizes(artifacts, sizeOfArtifact, max - size);
 }
 
-function sumOf<T>(items: readonly T[], sizeOf: (item: T, max: number) => number, max = noLimit): number {
+function sumSizes<T>(items: readonly T[], measure: (item: T, max: number) => number, max = noLimit): number {
   let size = 0;
   for (const item of items) {
     if (size > max) break;
-    size += sizeOf(item, max - size);
+    size += measure(item, max - size);
   }
   return size;
 }
@@ -104,7 +104,7 @@ export function sizeOfContentIn(message: AnyMessage, max = noLimit): number {
     case "lf.a2a.v1.Part":
       return sizeOfPart(message as Part);
     case "lf.a2a.v1.ListTasksResponse":
-      return sumOf((message as ListTasksResponse).tasks, sizeOfTask, max);
+      return sumSizes((message as ListTasksResponse).tasks, sizeOfTask, max);
     case "lf.a2a.v1.SendMessageRequest": {
       const { message: sent, metadata } = message as SendMessageRequest;
       return sizeOfJson(metadata) + (sent === undefined ? 0 : sizeOfMessage(sent));
@@ -121,7 +121,7 @@ export function sizeOfContentIn(message: AnyMessage, max = noLimit): number {
 }
 
 /** Whether the content of a reply or an event takes more than so many bytes. */
-export function isLarger(message: AnyMessage, bytes: number): boolean {
+export function exceedsSize(message: AnyMessage, bytes: number): boolean {
   return sizeOfContentIn(message, bytes) > bytes;
 }
 
@@ -136,7 +136,7 @@ function measureMessage({ messageId, extensions, referenceTaskIds, metadata, par
 }
 
 function sizeOfParts(parts: readonly Part[], max?: number): number {
-  return sumOf(parts, sizeOfPart, max);
+  return sumSizes(parts, sizeOfPart, max);
 }
 
 export function sizeOfPart(part: Part): number {
@@ -149,7 +149,7 @@ function sizeOfContent({ content }: Part): number {
 }
 
 function sizeOfValue(value: Value): number {
-  const json = keptJsonOf(value);
+  const json = findKeptJson(value);
   if (json !== undefined) return sizeOfFixedJson(json);
   const { kind } = value;
   if (kind.case === "stringValue") return messageBytes + stringBytes + kind.value.length;
@@ -166,7 +166,7 @@ function sizeOfValue(value: Value): number {
   return kind.value.values.reduce((sum, each) => sum + sizeOfValue(each), messageBytes);
 }
 
-// What free JSON takes in the heap of Node 24, measured: a number or a reference, and what is added to it.
+// Sizes of free JSON in the heap of Node 24, measured: a number or a reference, and the overhead of each kind.
 const slotBytes = 8;
 const stringBytes = 32;
 const listBytes = 40;
@@ -179,7 +179,7 @@ const tableMemberBytes = 80;
 const messageBytes = 90;
 
 /** Whether the size of free JSON is above `bytes`. */
-export function isLargerJson(value: JsonValue, bytes: number): boolean {
+export function exceedsJsonSize(value: JsonValue, bytes: number): boolean {
   if (typeof value !== "object" || value === null) return sizeOfJson(value) > bytes;
   return (largeSizes.get(value) ?? sizeOfJson(value, bytes)) > bytes;
 }

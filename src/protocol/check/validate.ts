@@ -22,10 +22,10 @@ import {
 import type { FieldViolation } from "../errors.js";
 import { isTimestampInRange } from "../timestamp.js";
 import { defaultValidationLimits, type ValidationLimits } from "../validation-limits.js";
-import { addViolation, underIndex, underMember } from "../violations.js";
+import { addViolation, prefixIndex, prefixMember } from "../violations.js";
 import { findCountRule, findLengthRule, findRangeRule, findRootRule, isHeaderField } from "./field-rules.js";
 
-// What a message must hold beyond its types, for every binding: REQUIRED fields, oneofs, enums, lengths, ranges
+// Checks messages beyond their types, for every binding: REQUIRED fields, oneofs, enums, lengths, ranges
 // (spec 1.6, 2.3). Compiled once per message type, like the reader.
 
 interface Run extends FreeJsonCheck {
@@ -107,7 +107,7 @@ function checkUnder(name: string, check: Check | undefined): Check {
   return (value, run, depth) => {
     const before = run.violations.length;
     check(value, run, depth);
-    underMember(run.violations, before, name);
+    prefixMember(run.violations, before, name);
   };
 }
 
@@ -144,7 +144,7 @@ function listCheck(field: DescField, check: Check | undefined): Check {
     for (let index = 0; index < entries.length; index++) {
       const before = violations.length;
       check(entries[index], run, depth + 1);
-      underIndex(violations, before, index);
+      prefixIndex(violations, before, index);
     }
   };
 }

@@ -1,5 +1,5 @@
 /** Cuts a text into slices of at most so many UTF-16 units, between characters: each can be encoded by itself. */
-export function* slicesOf(text: string, maxLength: number): Generator<string> {
+export function* sliceText(text: string, maxLength: number): Generator<string> {
   for (let start = 0; start < text.length; ) {
     let end = start + maxLength;
     if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) end -= 1;

@@ -1,6 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { bytesFromBase64 } from "../base64.js";
-import { copyOfJson } from "../codec/json/compact-value.js";
+import { copyJson } from "../codec/json/compact-value.js";
 import { valueToJson } from "../codec/json/struct.js";
 import { type Artifact, type Message, type Part, Role, type TaskStatus } from "../model.js";
 import { type ContentErrorCode, checkSchema, contentError, type StandardSchema } from "./schema.js";
@@ -118,7 +118,7 @@ export function dataIn<T>(list: PartList, schema: StandardSchema<T> | undefined)
   const { parts, code } = list;
   const index = parts.findIndex(({ content }) => content.case === "data");
   const content = parts[index]?.content;
-  const json = content?.case === "data" ? copyOfJson(valueToJson(content.value)) : undefined;
+  const json = content?.case === "data" ? copyJson(valueToJson(content.value)) : undefined;
   if (schema === undefined) return json;
   const path = json === undefined ? list.path : `${readPath(list, index)}.data`;
   return checkSchema(schema, json, { path, code });

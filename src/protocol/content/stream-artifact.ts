@@ -7,7 +7,7 @@ export interface StreamArtifactOptions extends Omit<ArtifactOptions, "append" | 
   readonly mediaType?: string | undefined;
 }
 
-/** What agents emit: each event has the name of its type. */
+/** An event that an agent emits, with the name of its type. */
 interface AnyEvent {
   readonly $typeName: string;
 }
@@ -61,7 +61,7 @@ export async function* streamArtifact<E extends AnyEvent>(
   };
   for await (const piece of chunks) {
     if (typeof piece !== "string") {
-      if (typeof piece?.$typeName !== "string") throw notText(piece);
+      if (typeof piece?.$typeName !== "string") throw invalidPiece(piece);
       yield piece;
       continue;
     }
@@ -79,7 +79,7 @@ function withKey(event: KeyedArtifactEvent, key: object, artifactId: string | un
   return artifactId === undefined ? { ...event, [artifactKey]: key } : event;
 }
 
-function notText(piece: unknown): TypeError {
+function invalidPiece(piece: unknown): TypeError {
   const kind = piece === null ? "null" : typeof piece;
   return new TypeError(
     `streamArtifact() takes a stream of strings and events, not of values of type ${kind}: yield the text of each`,

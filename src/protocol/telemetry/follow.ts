@@ -18,7 +18,7 @@ export interface TracedCall {
 /** How a call ended. */
 export interface CallOutcome {
   readonly code: "OK" | "CANCELLED" | ErrorCode;
-  /** What its caller saw of the error. */
+  /** The error as its caller saw it. */
   readonly error: A2AError | undefined;
   readonly durationMs: number;
   readonly requestId: string;
@@ -48,7 +48,7 @@ export interface TracedTurn extends Pick<TracedTask, "contextId"> {
   readonly attempt: number;
   /** The call or the wake that it follows from, or the place of that in its trace. */
   readonly parent: Trace | TraceContext | undefined;
-  /** What caused the turn before, if there was one: the traces are linked. */
+  /** The cause of the previous turn, if there was one: the traces are linked. */
   readonly before: TraceContext | undefined;
 }
 
@@ -84,7 +84,7 @@ export interface TurnTelemetry {
 }
 
 /** The current figures of a running agent. */
-export interface AgentFigures {
+export interface AgentStats {
   /** Turns whose agent works. */
   readonly running: number;
   /** Sends that wait for room for their turns. */

@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { conflictingHosts, hasConflictingHosts } from "../../binding/http/conflicting-host.js";
 import type { HttpEndpoint, HttpReply } from "../../binding/http/http.js";
-import { placeOf } from "../../binding/http/mount.js";
+import { toMountedPath } from "../../binding/http/mount.js";
 import type { HandlerOptions } from "../../binding/http/node-listener.js";
 import { writeReply } from "../../binding/http/node-reply.js";
 import { NodeRequest, splitTarget } from "../../binding/http/node-request.js";
-import { parsedBodyOf } from "../../binding/http/request-body.js";
+import { readParsedBody } from "../../binding/http/request-body.js";
 import { type CallTimes, defaultListenerLimits } from "../../binding/listen/connection.js";
 
-/** What the middleware uses of Koa's context. Koa's types are no dependency of a program that does not use it. */
+/** The part of Koa's context that the middleware uses. Programs without Koa do not need its types. */
 export interface KoaCall {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
@@ -34,10 +34,10 @@ export function koaMiddleware(endpoint: HttpEndpoint, options: HandlerOptions = 
   const replyTo = (ctx: KoaCall, original: string): ReturnType<HttpEndpoint> => {
     if (hasConflictingHosts(ctx.req)) return conflictingHosts;
     // `koa-mount` cuts its path off `ctx.path` alone.
-    const place = placeOf(ctx.path, original, basePath);
-    if (place === undefined) return undefined;
-    const target = { ...place, query: ctx.querystring, native: request ?? ctx };
-    return endpoint(new NodeRequest(ctx.req, ctx.res, { ...target, times, parsedBody: parsedBodyOf(ctx.request) }));
+    const mounted = toMountedPath(ctx.path, original, basePath);
+    if (mounted === undefined) return undefined;
+    const target = { ...mounted, query: ctx.querystring, native: request ?? ctx };
+    return endpoint(new NodeRequest(ctx.req, ctx.res, { ...target, times, parsedBody: readParsedBody(ctx.request) }));
   };
   return async (ctx, next) => {
     const original = splitTarget(ctx.originalUrl).path;

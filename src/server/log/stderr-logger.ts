@@ -20,7 +20,7 @@ export interface LogOutput {
 /** Returns the logger that the option `logger` means: `undefined` is the default one, on stderr; `false` is none. */
 export function resolveLogger(option: Logger | false | undefined): Logger {
   if (option === false) return silentLogger;
-  return option ?? stderrLogger(levelOfEnvironment());
+  return option ?? stderrLogger(readLevel());
 }
 
 /**
@@ -80,7 +80,7 @@ function outputTo(stderr: NodeJS.WriteStream): LogOutput {
 
 let isLevelReported = false;
 
-function levelOfEnvironment(): LogLevel {
+function readLevel(): LogLevel {
   const value = environment(levelVariable) ?? "";
   const level = logLevels.find((name) => name === value.toLowerCase());
   if (level !== undefined || value === "") return level ?? "info";

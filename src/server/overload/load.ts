@@ -92,7 +92,7 @@ export class Load implements ProcessLoad {
     this.#idleCount = 0;
     this.#bytes += bytes;
     if (this.#state === "resting") this.#begin();
-    else if (this.#bytes >= this.#step) this.#glance();
+    else if (this.#bytes >= this.#step) this.#measureMemory();
   }
 
   /** Throws `unavailable` when there is no memory for a request of this size. */
@@ -107,7 +107,7 @@ export class Load implements ProcessLoad {
   }
 
   close(): void {
-    this.#rest();
+    this.#stopMeasuring();
     this.#cancel();
     this.#cancelAway?.();
     this.#state = "closed";
@@ -116,12 +116,12 @@ export class Load implements ProcessLoad {
   #begin(): void {
     this.#state = "measuring";
     for (const { level } of this.#measures()) level.reset();
-    this.#unwatch = this.#memories.map(({ gauge }) => gauge.watch?.(() => this.#glance()) ?? noop);
-    this.#glance();
+    this.#unwatch = this.#memories.map(({ gauge }) => gauge.watch?.(() => this.#measureMemory()) ?? noop);
+    this.#measureMemory();
     this.#pause();
   }
 
-  #rest(): void {
+  #stopMeasuring(): void {
     this.#state = "resting";
     for (const unwatch of this.#unwatch) unwatch();
     this.#unwatch = [];
@@ -157,16 +157,16 @@ export class Load implements ProcessLoad {
     this.#conclude();
     this.#idleCount += 1;
     if (this.#idleCount <= idleMeasurements || this.#overload !== undefined) this.#pause();
-    else this.#rest();
+    else this.#stopMeasuring();
   }
 
   // Measures memory alone, between two measurements.
-  #glance(): void {
+  #measureMemory(): void {
     this.#bytes = 0;
     let changed = false;
     for (const { level, gauge, max } of this.#memories) {
       const before = level.refuses;
-      level.glance(gauge.read() / max);
+      level.measureBetween(gauge.read() / max);
       changed ||= level.refuses !== before;
     }
     if (changed) this.#conclude();

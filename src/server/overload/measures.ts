@@ -51,7 +51,7 @@ class Level {
       was ? !isFull || this.highest >= ends : isFull && lowest >= begins;
     this.#isAll = holds(this.#isAll, all);
     this.#isExcess = holds(this.#isExcess, excess);
-    this.glance(part);
+    this.measureBetween(part);
   }
 
   // Returns whether there are enough measurements to begin or end a refusal.
@@ -68,7 +68,7 @@ class Level {
   }
 
   /** Takes a measurement between two others, which can only begin an urgent refusal. */
-  glance(part: number): void {
+  measureBetween(part: number): void {
     this.highest = Math.max(this.highest, part);
     const { excess, all, isUrgent } = this.#rule;
     if (!isUrgent) return;
@@ -102,7 +102,7 @@ const heapRule: LevelRule = {
   isUrgent: true,
 };
 
-// What V8 has not returned yet counts as well, so that the part is high in a healthy process too.
+// Memory that V8 has freed but not returned counts too, so the share is high in a healthy process as well.
 const containerRule: LevelRule = { ...heapRule, excess: { begins: 0.96, ends: 0.94 } };
 
 const eventLoopRule: LevelRule = {

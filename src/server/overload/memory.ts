@@ -37,7 +37,7 @@ function ifReported(gauge: () => MemoryGauge | undefined): MemoryGauge | undefin
 }
 
 /**
- * What the heap holds besides garbage, which is known after each collection of the old generation. V8 collects at the
+ * Measures live data in the heap, which is known after each collection of the old generation. V8 collects at the
  * latest halfway between what the last collection left and its limit. So with a part `used` in use, garbage included,
  * the last collection left `2 * used - 1` at least.
  */

@@ -1,6 +1,6 @@
 import type { Clock } from "../../core/ports.js";
 import { amount, clock, func, type MembersOf, object, type Rule, text } from "../../protocol/check/rules.js";
-import { partOfHeap } from "../../protocol/heap-size.js";
+import { shareOfHeap } from "../../protocol/heap-size.js";
 import type { RetentionLimits } from "./retention.js";
 import type { SendLimits } from "./send-records.js";
 
@@ -59,8 +59,8 @@ export const memoryRule: Rule = object(members);
 const mebibyte = 2 ** 20;
 
 export function resolveLimits(options: MemoryTaskStoreOptions): RetentionLimits {
-  const { maxBytes = Math.min(256 * mebibyte, partOfHeap(1 / 6)), finishedLogMs = 60_000 } = options;
-  const { finishedLogMaxBytes = Math.min(64 * mebibyte, partOfHeap(1 / 24)) } = options;
+  const { maxBytes = Math.min(256 * mebibyte, shareOfHeap(1 / 6)), finishedLogMs = 60_000 } = options;
+  const { finishedLogMaxBytes = Math.min(64 * mebibyte, shareOfHeap(1 / 24)) } = options;
   return { maxBytes, finishedLogMs, finishedLogMaxBytes };
 }
 

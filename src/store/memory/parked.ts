@@ -32,12 +32,12 @@ export class ParkedTasks {
     const before = this.#positions.get(entry);
     if (before !== undefined) {
       this.#positions.delete(entry);
-      this.#tasksOf(entry).timed.delete(before);
+      this.#findTasks(entry).timed.delete(before);
     }
     if (wakeAt === undefined) return this.#dropEmpty(entry);
     const position = { statusTime: -wakeAt, key: -entry.key, entry };
     this.#positions.set(entry, position);
-    this.#tasksOf(entry).timed.add(position);
+    this.#findTasks(entry).timed.add(position);
   }
 
   /** Notes whether a task that was written waits without a time. */
@@ -45,7 +45,7 @@ export class ParkedTasks {
     const waits = !isTerminal(entry.state) && entry.holder === undefined && entry.wakeAt === undefined;
     if (waits === entry.waits) return;
     entry.waits = waits;
-    const { untimed } = this.#tasksOf(entry);
+    const { untimed } = this.#findTasks(entry);
     if (waits) untimed.add(entry);
     else untimed.delete(entry);
     this.#dropEmpty(entry);
@@ -73,7 +73,7 @@ export class ParkedTasks {
     this.#agents.clear();
   }
 
-  #tasksOf({ scope }: TaskEntry): AgentTasks {
+  #findTasks({ scope }: TaskEntry): AgentTasks {
     const tasks = this.#agents.get(scope.agent) ?? { timed: new SortedTasks(), untimed: new Set() };
     this.#agents.set(scope.agent, tasks);
     return tasks;

@@ -153,15 +153,15 @@ class Registrations {
     configs.set(registration.config.id, registration);
     this.#forget(registration);
     if (registration.settled === true) this.#settledConfigs.set(makeName(registration), registration);
-    else if (registration.holder === "") this.#freeOf(registration).set(makeName(registration), registration);
+    else if (registration.holder === "") this.#findFree(registration).set(makeName(registration), registration);
   }
 
   #forget(registration: PushRegistration): void {
-    this.#freeOf(registration).delete(makeName(registration));
+    this.#findFree(registration).delete(makeName(registration));
     this.#settledConfigs.delete(makeName(registration));
   }
 
-  #freeOf({ scope }: PushRegistration): Map<string, PushRegistration> {
+  #findFree({ scope }: PushRegistration): Map<string, PushRegistration> {
     const free = this.#freeConfigs.get(scope.agent) ?? new Map<string, PushRegistration>();
     this.#freeConfigs.set(scope.agent, free);
     return free;

@@ -32,7 +32,7 @@ export class FinishedTask {
   }
 }
 
-/** What an owner has at all agents. */
+/** Totals of an owner over all agents. */
 interface Owner {
   readonly key: string;
   /** Whether its callers are distinguished from others. */

@@ -38,19 +38,19 @@ export class SendRecords {
     this.#dropOld();
     const key = makeKey(send.scope, send.messageId);
     const existing = this.#records.get(key);
-    if (existing !== undefined) return this.#recordOf(existing);
+    if (existing !== undefined) return this.#toRecord(existing);
     const bytes = recordBytes + 2 * key.length + send.taskId.length + send.entry.length + send.digest.length;
     const record = { send, at: this.#clock.now(), instance: send.instance, attempt: 1, outcome: undefined, bytes };
     this.#records.set(key, record);
     this.#bytes += bytes;
     this.#makeRoom();
-    return this.#recordOf(record);
+    return this.#toRecord(record);
   }
 
   read(scope: Scope, messageId: string): SendRecord | undefined {
     this.#dropOld();
     const record = this.#records.get(makeKey(scope, messageId));
-    return record === undefined ? undefined : this.#recordOf(record);
+    return record === undefined ? undefined : this.#toRecord(record);
   }
 
   take(claim: SendClaim, instance: string): boolean {
@@ -88,7 +88,7 @@ export class SendRecords {
     return record?.send.entry === entry && record.attempt === attempt ? record : undefined;
   }
 
-  #recordOf({ send, instance, attempt, outcome }: RememberedSend): SendRecord {
+  #toRecord({ send, instance, attempt, outcome }: RememberedSend): SendRecord {
     return { ...send, instance, attempt, outcome, live: this.#isLive(instance) };
   }
 

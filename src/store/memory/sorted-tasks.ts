@@ -29,14 +29,14 @@ export class SortedTasks<T extends Position> {
 
   add(item: T): void {
     this.#size += 1;
-    const index = this.#blockOf(item);
+    const index = this.#findBlock(item);
     const block = this.#blocks[index];
     if (block !== undefined) this.#insert(index, block, item);
     else this.#append(item);
   }
 
   delete(item: T): void {
-    const index = this.#blockOf(item);
+    const index = this.#findBlock(item);
     const block = this.#blocks[index];
     if (block === undefined) return;
     const at = lowerBound(block, item);
@@ -51,7 +51,7 @@ export class SortedTasks<T extends Position> {
   /** Number of tasks with this status time or a later one. */
   countSince(time: number): number {
     const from = { statusTime: time, key: Number.NEGATIVE_INFINITY };
-    const index = this.#blockOf(from);
+    const index = this.#findBlock(from);
     const first = this.#blocks[index];
     if (first === undefined) return 0;
     let count = first.length - lowerBound(first, from);
@@ -62,7 +62,7 @@ export class SortedTasks<T extends Position> {
   /** Newest first. */
   page({ limit, after, since = Number.NEGATIVE_INFINITY }: Span): T[] {
     const page: T[] = [];
-    let index = after === undefined ? this.#blocks.length : this.#blockOf(after);
+    let index = after === undefined ? this.#blocks.length : this.#findBlock(after);
     let block = this.#blocks[index] ?? [];
     let at = after === undefined ? 0 : lowerBound(block, after);
     while (page.length < limit) {
@@ -87,7 +87,7 @@ export class SortedTasks<T extends Position> {
   }
 
   /** Index of the first block that reaches a position; the number of blocks if none does. */
-  #blockOf(position: Position): number {
+  #findBlock(position: Position): number {
     const blocks = this.#blocks;
     let low = 0;
     let high = blocks.length;

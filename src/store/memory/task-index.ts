@@ -19,7 +19,7 @@ export class TaskIndex {
 
   /** The lists of a new task. */
   lists(scope: Scope, contextId: string): TaskEntry["lists"] {
-    const { list, contexts } = this.#tasksOf(scope);
+    const { list, contexts } = this.#findTasks(scope);
     return [list, getOrCreate(contexts, contextId, () => new TaskList())];
   }
 
@@ -71,7 +71,7 @@ export class TaskIndex {
     this.#agents.clear();
   }
 
-  #tasksOf({ agent, tenant, owner }: Scope): OwnedTasks {
+  #findTasks({ agent, tenant, owner }: Scope): OwnedTasks {
     const tenants = getOrCreate(this.#agents, agent, () => new Map<string, Map<string, OwnedTasks>>());
     const owners = getOrCreate(tenants, tenant, () => new Map<string, OwnedTasks>());
     return getOrCreate(owners, owner, () => ({ list: new TaskList(), contexts: new Map() }));

@@ -315,7 +315,7 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
     if (end !== undefined && !terminal && end.inboxPut !== entry.inboxPut) return "inboxMoved";
     if (takes?.every((id) => entry.inbox.some((each) => each.id === id)) === false) return "inboxMoved";
     assertNumbered(write.records, entry.seq);
-    if (bringsMore(write) && !terminal) this.#retention.admit(measureGrowth(entry, write), entry.scope);
+    if (addsBytes(write) && !terminal) this.#retention.admit(measureGrowth(entry, write), entry.scope);
     if (claim !== undefined) {
       entry.epoch += 1;
       entry.turn = claim.turn;
@@ -375,7 +375,7 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
  * Whether a write adds what a caller or an agent brings. One that ends a turn frees room, what is taken from the inbox was
  * admitted there, and a turn that begins without a message adds next to nothing.
  */
-function bringsMore({ claim, end, takes, records }: Append): boolean {
+function addsBytes({ claim, end, takes, records }: Append): boolean {
   if (end !== undefined || takes !== undefined) return false;
   return claim === undefined || records.some(({ kind }) => kind === "message");
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type pg from "pg";
 import { noop } from "../../protocol/async/noop.js";
-import { messageOf } from "../../protocol/errors.js";
+import { readErrorMessage } from "../../protocol/errors.js";
 import { bundleFault } from "../../protocol/load-package.js";
 import { StoreError } from "../sql/store-error.js";
 import type { ConnectOptions } from "./settings.js";
@@ -114,7 +114,7 @@ async function compareProcesses(
     return "transaction";
   } catch (cause) {
     if (cause instanceof StoreError) throw cause;
-    const reason = `${messageOf(cause)}: set sessions to true or false`;
+    const reason = `${readErrorMessage(cause)}: set sessions to true or false`;
     throw new StoreError("unreachable", `cannot find the mode of the pooler before the database: ${reason}`, { cause });
   } finally {
     other?.end().catch(noop);
@@ -142,7 +142,7 @@ async function checkTransactions(client: pg.Client): Promise<void> {
     await client.query("begin");
     await client.query("rollback");
   } catch (cause) {
-    const reason = `${messageOf(cause)}: use its session or transaction mode`;
+    const reason = `${readErrorMessage(cause)}: use its session or transaction mode`;
     throw new StoreError("unusable", `the pooler before the database has no transactions: ${reason}`, { cause });
   }
 }
@@ -280,7 +280,7 @@ function announcedProcessId(client: pg.Client): number {
 
 /** Adds the remedy to the error for a parameter of the connection string that a pooler does not know. */
 function explainRefusal(error: unknown): unknown {
-  const reason = messageOf(error);
+  const reason = readErrorMessage(error);
   if (!reason.includes("unsupported startup parameter")) return error;
   const remedy = "remove it from the url, and set it for the role or have the pooler ignore it";
   return new StoreError("unusable", `the pooler before the database refuses the connection: ${reason}: ${remedy}`, {

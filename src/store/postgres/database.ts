@@ -33,7 +33,7 @@ function connectTo(options: ConnectOptions, mode: PoolerMode): { readonly pool: 
 }
 
 /** Runs a transaction over a separate connection, on which the client does not limit its time. */
-async function separately<T>(
+async function runSeparately<T>(
   options: ConnectOptions,
   mode: PoolerMode,
   run: (db: Kysely<Database>) => Promise<T>,
@@ -63,7 +63,7 @@ export function openPostgres(
 ): PostgresDatabase {
   const { connect, direct } = resolveConnect(options);
   const { pool, db } = connectTo(connect, mode);
-  const dialect = postgresDialect({ now, separately: (run) => separately(direct, directMode, run) });
+  const dialect = postgresDialect({ now, runSeparately: (run) => runSeparately(direct, directMode, run) });
   const hot = createHotPath({ pool, shard: dialect.shard, now });
   const backend = createKyselyBackend({ db, dialect, hot });
   // Other processes take this one for dead when its renewal waits for a connection behind the calls of its callers.

@@ -31,10 +31,10 @@ const analyzedTables = [
 export interface PostgresDialectOptions {
   readonly now?: (() => number) | undefined;
   /** Runs a transaction over a separate connection, for which the client has no time limit. */
-  separately<T>(run: (transaction: Kysely<Database>) => Promise<T>): Promise<T>;
+  runSeparately<T>(run: (transaction: Kysely<Database>) => Promise<T>): Promise<T>;
 }
 
-export function postgresDialect({ now, separately }: PostgresDialectOptions): SqlDialect {
+export function postgresDialect({ now, runSeparately }: PostgresDialectOptions): SqlDialect {
   return {
     shard: `${randomInt(shards)}`,
     locksRows: true,
@@ -55,13 +55,13 @@ export function postgresDialect({ now, separately }: PostgresDialectOptions): Sq
     joinScript: (statements) => statements.map((statement) => `${statement};\n`).join(""),
     isOneOf: (column, numbers) => sql`${sql.ref(column)} = any(${numbers}::bigint[])`,
     rare: (condition) => condition,
-    ranges: tableOfRanges,
+    ranges: createRangeTable,
     async hasTable(db, table) {
       const { rows } = await sql<{ found: boolean }>`select to_regclass(${table}) is not null as found`.execute(db);
       return rows[0]?.found === true;
     },
     withoutLimits: (_, run) =>
-      separately(async (transaction) => {
+      runSeparately(async (transaction) => {
         // A role or a database may have its own limits. `transaction_timeout` is new in PostgreSQL 17.
         const limits = sql.join(["statement_timeout", "lock_timeout", "transaction_timeout"]);
         await sql`select set_config(name, '0', true) from pg_settings where name in (${limits})`.execute(transaction);
@@ -74,7 +74,7 @@ export function postgresDialect({ now, separately }: PostgresDialectOptions): Sq
   };
 }
 
-function tableOfRanges(ranges: QueryInput<readonly LogRange[]>): RawBuilder<LogRange> {
+function createRangeTable(ranges: QueryInput<readonly LogRange[]>): RawBuilder<LogRange> {
   const column = (name: keyof LogRange) =>
     sql`${mapInput(ranges, (list) => list.map((range) => range[name]))}::bigint[]`;
   return sql`(select * from unnest(${column("key")}, ${column("after")}, ${column("upto")}) as r(key, after, upto))`;

@@ -300,12 +300,12 @@ interface FlushRows {
 export function flushValues({ appends, inserts, conversations }: FlushRows): readonly unknown[] {
   const payloads = new Payloads();
   const takes: string[] = [];
-  const appendCells = appends.map((row) => cellsOfAppend(row, payloads, takes));
-  const createCells = inserts.map((insert) => cellsOfInsert(insert, payloads));
+  const appendCells = appends.map((row) => toAppendCells(row, payloads, takes));
+  const createCells = inserts.map((insert) => toInsertCells(insert, payloads));
   const entryCells = [
-    ...appends.flatMap(({ key, conversation }) => cellsOfEntries(conversation, payloads, { key })),
-    ...inserts.flatMap(({ row: { id, conversation } }) => cellsOfEntries(conversation, payloads, { id })),
-    ...conversations.flatMap((conversation) => cellsOfEntries(conversation, payloads)),
+    ...appends.flatMap(({ key, conversation }) => toEntryCells(conversation, payloads, { key })),
+    ...inserts.flatMap(({ row: { id, conversation } }) => toEntryCells(conversation, payloads, { id })),
+    ...conversations.flatMap((conversation) => toEntryCells(conversation, payloads)),
   ];
   return [
     ...toColumns(appendColumns, appendCells),
@@ -334,7 +334,7 @@ class Payloads {
   }
 }
 
-function cellsOfAppend(row: AppendRow, payloads: Payloads, takes: string[]): AppendCells {
+function toAppendCells(row: AppendRow, payloads: Payloads, takes: string[]): AppendCells {
   const { key, epoch, seq, claim, end } = row;
   // An entry named twice is taken once.
   const entryIds = [...new Set(row.takes)];
@@ -345,8 +345,8 @@ function cellsOfAppend(row: AppendRow, payloads: Payloads, takes: string[]): App
     epoch,
     seq,
     to_seq: row.log?.seq ?? seq,
-    ...cellsOfBody(row, payloads),
-    ...cellsOfStatus(row.status, payloads),
+    ...toBodyCells(row, payloads),
+    ...toStatusCells(row.status, payloads),
     end_put: end?.inboxPut ?? null,
     wake_at: end?.park?.wakeAt ?? null,
     claim_turn: claim?.turn ?? null,
@@ -356,7 +356,7 @@ function cellsOfAppend(row: AppendRow, payloads: Payloads, takes: string[]): App
   };
 }
 
-function cellsOfInsert({ row, incarnation }: InsertRow, payloads: Payloads): CreateCells {
+function toInsertCells({ row, incarnation }: InsertRow, payloads: Payloads): CreateCells {
   const { id, contextId, scope, name, version, status } = row;
   return {
     id,
@@ -368,15 +368,15 @@ function cellsOfInsert({ row, incarnation }: InsertRow, payloads: Payloads): Cre
     incarnation,
     holder: insertedHolder(row),
     version,
-    ...cellsOfBody(row, payloads),
-    ...cellsOfStatus(status, payloads),
+    ...toBodyCells(row, payloads),
+    ...toStatusCells(status, payloads),
     seq: row.log?.seq ?? 0,
     turn_seq: row.turnSeq,
     wake_at: insertedWake(row) ?? null,
   };
 }
 
-function cellsOfStatus(status: StatusRow | undefined, payloads: Payloads) {
+function toStatusCells(status: StatusRow | undefined, payloads: Payloads) {
   const summary = status?.summary;
   return {
     state: status?.state ?? null,
@@ -387,7 +387,7 @@ function cellsOfStatus(status: StatusRow | undefined, payloads: Payloads) {
 }
 
 /** `of`: the append or the creation that they come with. */
-function cellsOfEntries(
+function toEntryCells(
   write: ConversationWriteRow | undefined,
   payloads: Payloads,
   of: { readonly key?: number; readonly id?: string } = {},
@@ -421,7 +421,7 @@ interface Body {
   readonly turnSeq: number;
 }
 
-function cellsOfBody({ log, snapshot, turnSeq }: Body, payloads: Payloads) {
+function toBodyCells({ log, snapshot, turnSeq }: Body, payloads: Payloads) {
   return {
     log_count: log?.count ?? null,
     log_format: log?.format ?? null,

@@ -211,7 +211,7 @@ async function runRound(
   round: Writes,
   results: Map<number, FlushResult | Error>,
 ): Promise<number[]> {
-  const rows = await runTwice(() => query(options, round));
+  const rows = await retryConflict(() => query(options, round));
   const verdicts = new Map(rows.filter(({ verdict }) => verdict !== "inserted").map((row) => [row.key, row.verdict]));
   const repeats: number[] = [];
   for (const [index, { key }] of round.appends) {
@@ -250,7 +250,7 @@ function query(
 const serializationFailures = ["40001", "40P01"];
 
 /** Retries a statement that lost a deadlock or serialization conflict and changed nothing. */
-export async function runTwice<T>(run: () => Promise<T>): Promise<T> {
+export async function retryConflict<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { Clock } from "../../core/ports.js";
 import { noop } from "../../protocol/async/noop.js";
 import { within } from "../../protocol/async/pause.js";
-import { grownPause } from "../../protocol/async/retry.js";
+import { backoffMs } from "../../protocol/async/retry.js";
 import { createConnector, loadPg, type PoolerMode, type StoreClient, statementName } from "./connection.js";
 import type { ConnectOptions } from "./settings.js";
 
@@ -82,7 +82,7 @@ export function createListener(options: ListenerOptions): Listener {
   function retry(): void {
     if (closed) return;
     failures += 1;
-    cancelRetry = clock.after(grownPause(failures, waits), () => {
+    cancelRetry = clock.after(backoffMs(failures, waits), () => {
       cancelRetry = undefined;
       start();
     });

@@ -38,14 +38,14 @@ export function createPool(options: ConnectOptions, mode: PoolerMode): Pool {
   };
   /** How often the plans of all connections were discarded. */
   const plans = { age: 0 };
-  const nameOf = createNames();
+  const findName = createNames();
   const ages = new WeakMap<pg.PoolClient, number>();
   const connect = async () => {
     const client = await (await pool()).connect();
     const age = ages.get(client) ?? plans.age;
     ages.set(client, plans.age);
     if (age !== plans.age && preparesOn(client, options)) await client.query("discard plans").catch(noop);
-    return clientFor(client, options, { nameOf, onSessionLost: () => mode.correct() });
+    return clientFor(client, options, { findName, onSessionLost: () => mode.correct() });
   };
   return {
     async open() {
@@ -123,7 +123,7 @@ function timeoutError(error: unknown): StoreError | undefined {
 }
 
 interface ClientDeps {
-  readonly nameOf: ReturnType<typeof createNames>;
+  readonly findName: ReturnType<typeof createNames>;
   /** Called when the connection turns out not to keep its session. */
   onSessionLost(): void;
 }
@@ -132,7 +132,7 @@ interface ClientDeps {
 function clientFor(
   client: pg.PoolClient,
   options: ConnectOptions,
-  { nameOf, onSessionLost }: ClientDeps,
+  { findName, onSessionLost }: ClientDeps,
 ): PostgresPoolClient {
   const timeout = clientTimeoutMs(options);
   const isSessionless = readSession(client).mode === "transaction";
@@ -151,7 +151,7 @@ function clientFor(
 
   async function run<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>> {
     if (isBroken) throw new StoreError("unreachable", "the database cannot be reached: it did not answer in time");
-    const name = prepares ? nameOf(text, values) : undefined;
+    const name = prepares ? findName(text, values) : undefined;
     const isBegin = isSessionless && beginPattern.test(text);
     const whole = isBegin ? beginText(text, options) : text;
     const config = { name, text: whole, values: values.map(valueToDatabase), query_timeout: timeout };

@@ -1,6 +1,6 @@
 import type { RateDraw, RateGrant, RateStore } from "../../core/ports.js";
 import { clockText } from "./dialect.js";
-import { runTwice } from "./flush.js";
+import { retryConflict } from "./flush.js";
 import type { Pool } from "./pool.js";
 
 // The use of callers' limits, for all processes on the database.
@@ -15,7 +15,7 @@ export function postgresRates({ pool, now }: PostgresRatesOptions): RateStore {
   return {
     draw(draws) {
       const values = [...columns.map((column) => draws.map((draw) => draw[column])), now?.() ?? null];
-      return runTwice(() => pool.query<RateGrant & Record<string, unknown>>(text, values));
+      return retryConflict(() => pool.query<RateGrant & Record<string, unknown>>(text, values));
     },
   };
 }

@@ -26,7 +26,7 @@ interface DueContext {
 export function createContextSweep(): ContextSweep {
   let position = 0;
   return async (context, limit) => {
-    const last = await lastOfBatch(context, position);
+    const last = await findBatchEnd(context, position);
     if (last === undefined) {
       position = 0;
       return { entries: 0, more: false };
@@ -38,7 +38,7 @@ export function createContextSweep(): ContextSweep {
 }
 
 /** Keys are dense, except where many contexts were deleted: a batch begins at the first one that is left. */
-async function lastOfBatch({ db }: DbContext, after: number): Promise<number | undefined> {
+async function findBatchEnd({ db }: DbContext, after: number): Promise<number | undefined> {
   const row = await db
     .selectFrom("trivium_contexts")
     .select(sql<number | null>`min(key)`.as("first"))

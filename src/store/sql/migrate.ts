@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { noop } from "../../protocol/async/noop.js";
-import { messageOf } from "../../protocol/errors.js";
+import { readErrorMessage } from "../../protocol/errors.js";
 import type { DbContext } from "./dialect.js";
 import type { ReportMigration } from "./migration-report.js";
 import { migrations, schemaTable } from "./migrations.js";
@@ -56,8 +56,8 @@ async function takeSteps(within: DbContext, report: ReportMigration): Promise<nu
   await schemaTable(db, dialect).execute();
   const before = await readVersion(within);
   checkVersion(before);
-  for (const { version, name, statements: statementsOf } of stepsAfter(before)) {
-    const statements = statementsOf(db, dialect);
+  for (const { version, name, statements: listStatements } of stepsAfter(before)) {
+    const statements = listStatements(db, dialect);
     for (const [index, statement] of statements.entries()) {
       report({ kind: "statement", schema: version, name, statement: index + 1, statements: statements.length });
       try {
@@ -114,7 +114,7 @@ async function lastVersion(db: DbContext["db"]): Promise<number> {
 
 /** The error for parts of a schema: SQL was run by hand, and SQLite's shell continues after an error. */
 function incomplete(parts: string, cause?: unknown): StoreError {
-  const detail = cause === undefined ? "" : ` (${messageOf(cause)})`;
+  const detail = cause === undefined ? "" : ` (${readErrorMessage(cause)})`;
   return new StoreError(
     "incomplete",
     `the database has ${parts}${detail}: SQL that was run by hand has failed in part. Restore the backup from before, or delete a database that has no tasks yet; then run trivium db migrate`,
@@ -132,7 +132,7 @@ function isDuplicate(error: unknown): boolean {
   ) {
     return true;
   }
-  return /\balready exists\b|already another table|^duplicate column name/.test(messageOf(error));
+  return /\balready exists\b|already another table|^duplicate column name/.test(readErrorMessage(error));
 }
 
 function checkVersion(version: number): void {

@@ -27,32 +27,32 @@ export interface MigrationReport {
 export interface MigrationReportOptions {
   readonly clock: Clock;
   /** `seconds`: duration of the migration so far. */
-  say(line: string, facts: { readonly from: number; readonly to: number; readonly seconds: number }): void;
+  report(line: string, facts: { readonly from: number; readonly to: number; readonly seconds: number }): void;
 }
 
 const firstMs = 1_000;
 const everyMs = 10_000;
 
 /** Reports the end of each migration. One longer than a second also reports its progress every 10 seconds. */
-export function createMigrationReport({ clock, say }: MigrationReportOptions): MigrationReport {
+export function createMigrationReport({ clock, report }: MigrationReportOptions): MigrationReport {
   let migration: { readonly from: number; readonly to: number; readonly at: number } | undefined;
   let step = "";
   let cancel = noop;
 
-  function sayLine(lineOf: (facts: { readonly range: string; readonly seconds: number }) => string): void {
+  function reportLine(formatLine: (facts: { readonly range: string; readonly seconds: number }) => string): void {
     if (migration === undefined) return;
     const { from, to, at } = migration;
     const seconds = Math.round((clock.now() - at) / 100) / 10;
-    say(lineOf({ range: `from schema ${from} to ${to}`, seconds }), { from, to, seconds });
+    report(formatLine({ range: `from schema ${from} to ${to}`, seconds }), { from, to, seconds });
   }
 
-  function sayProgress(): void {
-    sayLine(({ range, seconds }) => `migrating the database ${range}: ${step}, ${seconds} s so far`);
+  function reportProgress(): void {
+    reportLine(({ range, seconds }) => `migrating the database ${range}: ${step}, ${seconds} s so far`);
   }
 
   function sayProgressIn(ms: number): void {
     cancel = clock.after(ms, () => {
-      sayProgress();
+      reportProgress();
       sayProgressIn(everyMs);
     });
   }
@@ -60,7 +60,7 @@ export function createMigrationReport({ clock, say }: MigrationReportOptions): M
   function enterStep(next: string): void {
     step = next;
     // After one second each step is reported as it starts: in a thread blocked by a statement no timer fires.
-    if (migration !== undefined && clock.now() - migration.at >= firstMs) sayProgress();
+    if (migration !== undefined && clock.now() - migration.at >= firstMs) reportProgress();
   }
 
   return {
@@ -77,7 +77,7 @@ export function createMigrationReport({ clock, say }: MigrationReportOptions): M
           );
         case "done":
           cancel();
-          return sayLine(({ range, seconds }) => `the database has been migrated ${range} in ${seconds} s`);
+          return reportLine(({ range, seconds }) => `the database has been migrated ${range} in ${seconds} s`);
       }
     },
     end: () => cancel(),

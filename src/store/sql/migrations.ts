@@ -7,13 +7,13 @@ import type { Database } from "./schema.js";
 import {
   countsTable,
   createClusteredTable,
+  createTable,
   periodsIndex,
   periodsTable,
   type SchemaStatement,
   sendsIndex,
   sendsTable,
   type Table,
-  tableOf,
   toStatement,
   withPayload,
   withText,
@@ -42,7 +42,7 @@ const tenantAndOwner = ["tenant", "owner"] as const;
 /** The table that records which steps were applied. */
 export function schemaTable(db: Kysely<Database>, dialect: SqlDialect): SchemaStatement {
   const { integer } = dialect.types;
-  return tableOf(db, dialect, "schema")
+  return createTable(db, dialect, "schema")
     .ifNotExists()
     .addColumn("version", integer, (column) => column.primaryKey().notNull())
     .addColumn("applied_at", integer, (column) => column.notNull());
@@ -67,7 +67,7 @@ function tasks(db: Kysely<Database>, dialect: SqlDialect): SchemaStatement {
   const { integer, serial } = dialect.types;
   const numbers = ["seq", "epoch", "state", "status_time", "inbox_put", "turn", "turn_seq", "compacted"];
   const times = ["wake_at", "finished_at", "logged_at"];
-  const key = tableOf(db, dialect, "tasks").addColumn("key", sql.raw(serial));
+  const key = createTable(db, dialect, "tasks").addColumn("key", sql.raw(serial));
   const texts = withText(key, "id", "tenant", "owner", "context_id", "incarnation", "version", "holder");
   const counters = numbers.reduce<Table>(
     (table, name) => table.addColumn(name, integer, (column) => column.notNull().defaultTo(0)),
@@ -94,7 +94,7 @@ function taskIndexes(db: Kysely<Database>): readonly SchemaStatement[] {
 
 function snapshots(db: Kysely<Database>, dialect: SqlDialect): SchemaStatement {
   const { integer } = dialect.types;
-  const table = tableOf(db, dialect, "snapshots")
+  const table = createTable(db, dialect, "snapshots")
     .addColumn("key", integer, (column) => column.primaryKey().notNull())
     .addColumn("seq", integer, (column) => column.notNull());
   return withPayload(table, dialect);
@@ -119,14 +119,14 @@ function inbox(db: Kysely<Database>, dialect: SqlDialect): SchemaStatement {
 }
 
 function instances(db: Kysely<Database>, dialect: SqlDialect): SchemaStatement {
-  return tableOf(db, dialect, "instances")
+  return createTable(db, dialect, "instances")
     .addColumn("name", "text", (column) => column.primaryKey().notNull())
     .addColumn("expires_at", dialect.types.integer, (column) => column.notNull());
 }
 
 function pushConfigs(db: Kysely<Database>, dialect: SqlDialect): readonly SchemaStatement[] {
   const { integer } = dialect.types;
-  const table = tableOf(db, dialect, "push_configs")
+  const table = createTable(db, dialect, "push_configs")
     .addColumn("key", integer, (column) => column.notNull())
     .addColumn("ordinal", integer, (column) => column.notNull())
     .addColumn("cursor", integer, (column) => column.notNull())

@@ -1,4 +1,4 @@
-import { agreeing, exceeds, type OptionPair } from "../../protocol/check/contradictions.js";
+import { exceeds, type OptionPair, withContradictions } from "../../protocol/check/contradictions.js";
 import { amount, clock, duration, logger, type MembersOf, object } from "../../protocol/check/rules.js";
 import type { RetentionOptions } from "./maintenance.js";
 import type { SqlStoreOptions } from "./task-store.js";
@@ -20,7 +20,7 @@ const logsBeyondTasks: OptionPair = {
 /** The rules of the options of a store over a database. */
 export const sqlMembers: MembersOf<SqlStoreOptions> = {
   clock: { rule: clock },
-  retention: { rule: agreeing(object(retention), [exceeds(logsBeyondTasks)]) },
+  retention: { rule: withContradictions(object(retention), [exceeds(logsBeyondTasks)]) },
   pruneEveryMs: { rule: duration(1) },
   logger: { rule: logger },
 };

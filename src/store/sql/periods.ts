@@ -20,7 +20,7 @@ const settlesMs = 3_600_000;
  */
 export function foldPeriods(context: DbContext, limit: number): Promise<number> {
   return inTransaction(context, async (within) => {
-    const rows = await takeLoose(within, limit);
+    const rows = await takeUnfolded(within, limit);
     for (const counter of sumByKey(rows)) await addToFolded(within, counter);
     return rows.length;
   });
@@ -32,12 +32,12 @@ type Counter = Omit<PeriodsTable, "shard">;
  * Rows that others are writing are left for the next round, so that no write waits. The planner must see the limit;
  * otherwise it expects a tenth of the table and reads all of it.
  */
-async function takeLoose({ db, dialect }: DbContext, limit: number): Promise<readonly Counter[]> {
+async function takeUnfolded({ db, dialect }: DbContext, limit: number): Promise<readonly Counter[]> {
   const { rows } = await sql<Counter>`
     with loose as materialized (
       select agent, tenant, owner, period, state, shard from trivium_periods
       where period < cast((${dialect.now()} - ${sql.lit(settlesMs)}) / ${sql.lit(periodMs)} as bigint)
-        and ${looseRows(dialect)}
+        and ${unfoldedRows(dialect)}
       order by period limit ${sql.lit(limit)} ${dialect.locksRows ? sql`for update skip locked` : sql``}
     )
     delete from trivium_periods
@@ -49,7 +49,7 @@ async function takeLoose({ db, dialect }: DbContext, limit: number): Promise<rea
 /**
  * Matches the index that finds them: with one shard there is nothing to fold, and otherwise a folded row is never zero.
  */
-function looseRows({ shard }: SqlDialect) {
+function unfoldedRows({ shard }: SqlDialect) {
   return shard === "" ? sql<boolean>`count = 0` : sql<boolean>`shard <> ''`;
 }
 

@@ -122,7 +122,7 @@ export interface PushRow extends Payload {
 }
 
 /** Store calls whose arguments or answers contain payloads. */
-interface TaskRowCalls {
+interface TaskRowMethods {
   create(task: NewTaskRow): Promise<Head>;
   append(write: AppendRow): Promise<AppendResult>;
   read(scope: Scope, id: string): Promise<StoredTaskRow | undefined>;
@@ -151,7 +151,7 @@ interface TaskRowCalls {
   ): Promise<readonly StoredConversationRow[]>;
 }
 
-interface PushRowCalls {
+interface PushRowMethods {
   set(row: PushRow, max: number): Promise<"stored" | "full">;
   get(key: number, id: string): Promise<PushRow | undefined>;
   list(key: number): Promise<readonly PushRow[]>;
@@ -159,11 +159,11 @@ interface PushRowCalls {
 }
 
 /** Store calls that a database takes and answers as they are. */
-export type PlainTaskCalls = Omit<TaskStore, keyof TaskRowCalls | "close">;
-export type PlainPushCalls = Omit<PushStore, keyof PushRowCalls | "close">;
+export type PlainTaskMethods = Omit<TaskStore, keyof TaskRowMethods | "close">;
+export type PlainPushMethods = Omit<PushStore, keyof PushRowMethods | "close">;
 
-export interface TaskBackend extends PlainTaskCalls, TaskRowCalls {}
-export interface PushBackend extends PlainPushCalls, PushRowCalls {}
+export interface TaskBackend extends PlainTaskMethods, TaskRowMethods {}
+export interface PushBackend extends PlainPushMethods, PushRowMethods {}
 
 /** One database, from which the two stores are built. Each write is a transaction, alone or with concurrent ones. */
 export interface Backend extends TaskBackend {

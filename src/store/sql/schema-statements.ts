@@ -17,7 +17,7 @@ type Name<T extends keyof Database> = T extends `trivium_${infer Short}` ? Short
 /** A table name without the prefix. */
 export type TableName = Name<keyof Database>;
 
-export function tableOf(db: Kysely<Database>, dialect: SqlDialect, name: TableName): Table {
+export function createTable(db: Kysely<Database>, dialect: SqlDialect, name: TableName): Table {
   return withEnd(db.schema.createTable(`trivium_${name}`), dialect.tableEnd(false));
 }
 
@@ -66,7 +66,7 @@ function withOwner(table: Table, columns: ScopeColumns): Table {
 export function sendsTable(db: Kysely<Database>, dialect: SqlDialect, columns: ScopeColumns): SchemaStatement {
   const { integer, bytes } = dialect.types;
   const texts = ["message_id", "entry", "digest", "task_id", "instance"];
-  return withText(withOwner(tableOf(db, dialect, "sends"), columns), ...texts)
+  return withText(withOwner(createTable(db, dialect, "sends"), columns), ...texts)
     .addColumn("attempt", integer, (column) => column.notNull())
     .addColumn("seq", integer, (column) => column.notNull())
     .addColumn("began_at", integer, (column) => column.notNull())

@@ -1,4 +1,4 @@
-import { A2AError, messageOf } from "../../protocol/errors.js";
+import { A2AError, readErrorMessage } from "../../protocol/errors.js";
 
 /**
  * Why a database did not answer. `"incomplete"`: SQL that was run by hand has created only a part of the schema. `"moved"`: the
@@ -93,7 +93,7 @@ const lostConnection =
 export function storeErrorFrom(error: unknown): A2AError | StoreError {
   if (error instanceof A2AError || error instanceof StoreError) return error;
   const failure = classifyFailure(error);
-  const detail = messageOf(error);
+  const detail = readErrorMessage(error);
   const sentence = sentences[failure] ?? "the database failed";
   return new StoreError(failure, `${sentence}: ${detail}`, { cause: error });
 }

@@ -1,11 +1,11 @@
 import {
   type Append,
   type Clock,
-  callOf,
+  callMethod,
+  createPort,
   type LogRecord,
   type NewTask,
   type PushStore,
-  portOf,
   pushCalls,
   type Store,
   type StoredTask,
@@ -42,8 +42,8 @@ import type {
   Backend,
   LogRow,
   NewTaskRow,
-  PlainPushCalls,
-  PlainTaskCalls,
+  PlainPushMethods,
+  PlainTaskMethods,
   SendRecordRow,
   StoredTaskRow,
 } from "./rows.js";
@@ -81,17 +81,17 @@ export function createSqlStore(
   const retention = resolveRetention(options.retention);
   let stop = async (): Promise<void> => {};
   const lifecycle = createDatabaseLifecycle(backend, {
-    migration: createMigrationReport({ clock, say: (line, facts) => logger.info(facts, line) }),
+    migration: createMigrationReport({ clock, report: (line, facts) => logger.info(facts, line) }),
     onOpen() {
       stop = startMaintenance(backend, { clock, retention, everyMs, logger });
     },
   });
   return {
-    ...portOf<PlainTaskCalls>(
+    ...createPort<PlainTaskMethods>(
       taskCalls,
       (method) =>
         (...args) =>
-          lifecycle.ask((backend) => callOf(backend, method, args)),
+          lifecycle.ask((backend) => callMethod(backend, method, args)),
     ),
     ...rowCalls(lifecycle),
     push: createSqlPushStore(lifecycle),
@@ -107,7 +107,7 @@ export function createSqlStore(
 // The calls whose arguments or answers contain payloads; the database takes the others as they are.
 function rowCalls({
   ask,
-}: DatabaseLifecycle): Omit<TaskStore, Exclude<keyof PlainTaskCalls, "writeContextValue"> | "close"> {
+}: DatabaseLifecycle): Omit<TaskStore, Exclude<keyof PlainTaskMethods, "writeContextValue"> | "close"> {
   return {
     async create(task) {
       checkNewTask(task);
@@ -265,11 +265,11 @@ function sendFromRow({ outcome, ...record }: SendRecordRow) {
 /** The push store of a SQL store. Closing it does nothing: it stays open with its store. */
 function createSqlPushStore({ ask }: Pick<DatabaseLifecycle, "ask">): PushStore {
   return {
-    ...portOf<PlainPushCalls>(
+    ...createPort<PlainPushMethods>(
       pushCalls,
       (method) =>
         (...args) =>
-          ask(({ push }) => callOf(push, method, args)),
+          ask(({ push }) => callMethod(push, method, args)),
     ),
     async set(registration, max) {
       checkRegistration(registration);

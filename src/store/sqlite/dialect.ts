@@ -22,7 +22,7 @@ export function sqliteDialect(now: () => number, connection?: SqliteConnection |
     isOneOf: (column, numbers) =>
       sql`${sql.ref(column)} in (select value from json_each(${mapInput(numbers, (list) => JSON.stringify(list))}))`,
     rare: (condition) => sql`unlikely(${condition})`,
-    ranges: tableOfRanges,
+    ranges: createRangeTable,
     async hasTable(db, table) {
       const { rows } = await sql`select 1 from sqlite_master where type = 'table' and name = ${table}`.execute(db);
       return rows.length > 0;
@@ -36,7 +36,7 @@ export function sqliteDialect(now: () => number, connection?: SqliteConnection |
   };
 }
 
-function tableOfRanges(ranges: QueryInput<readonly LogRange[]>): RawBuilder<LogRange> {
+function createRangeTable(ranges: QueryInput<readonly LogRange[]>): RawBuilder<LogRange> {
   const rows = mapInput(ranges, (list) => JSON.stringify(list.map(({ key, after, upto }) => [key, after, upto])));
   return sql`(select value ->> 0 as key, value ->> 1 as after, value ->> 2 as upto from json_each(${rows}))`;
 }

@@ -3,7 +3,7 @@ import type { InsertedTask } from "../sql/inserted-head.js";
 import { createKyselyBackend } from "../sql/kysely-backend.js";
 import type { Backend } from "../sql/rows.js";
 import type { SqliteDatabase } from "./database.js";
-import { callBackend, type Fault, faultFrom, type GroupAnswer } from "./messages.js";
+import { type Fault, faultFrom, type GroupAnswer, runRequest } from "./messages.js";
 import type { GroupWrite, HotWrite } from "./packed.js";
 
 // Concurrent writes that are committed together.
@@ -16,13 +16,13 @@ export async function runGroup(database: SqliteDatabase, writes: readonly GroupW
   const [only] = writes;
   // A single write is its own transaction, which is cheaper than a group of one.
   if (only?.kind === "call" && writes.length === 1)
-    return { values: [await callBackend(only.call, database.backend)], faults: [] };
+    return { values: [await runRequest(only.call, database.backend)], faults: [] };
   try {
     return { values: await runTogether(database, writes), faults: [] };
   } catch (error) {
-    if (isOfDatabase(faultFrom(error))) throw error;
+    if (isDatabaseFault(faultFrom(error))) throw error;
     // Nothing of it was written.
-    return inOneTransaction(database, (backend) => eachByItself(database, writes, backend));
+    return inOneTransaction(database, (backend) => runSeparately(database, writes, backend));
   }
 }
 
@@ -40,7 +40,7 @@ function isHot(write: GroupWrite): write is HotWrite {
 }
 
 async function perform(write: GroupWrite, backend: Backend): Promise<unknown> {
-  if (write.kind === "call") return callBackend(write.call, backend);
+  if (write.kind === "call") return runRequest(write.call, backend);
   if (write.kind === "conversations") return backend.addToConversations(write.rows);
   return write.kind === "append" ? backend.append(write.row) : pickInserted(await backend.create(write.row));
 }
@@ -54,7 +54,7 @@ function inOneTransaction<T>({ db, dialect, hot }: SqliteDatabase, run: (backend
 }
 
 /** Repeats the group with a savepoint for each write, which is slower and needed only when one fails. */
-async function eachByItself(
+async function runSeparately(
   { connection }: SqliteDatabase,
   writes: readonly GroupWrite[],
   backend: Backend,
@@ -67,7 +67,7 @@ async function eachByItself(
       values.push(await perform(write, backend));
     } catch (error) {
       const fault = faultFrom(error);
-      if (isOfDatabase(fault)) throw error;
+      if (isDatabaseFault(fault)) throw error;
       connection.prepare("rollback to each").run();
       values.push(undefined);
       faults.push({ index, fault });
@@ -78,6 +78,6 @@ async function eachByItself(
 }
 
 /** Whether the database itself failed, so that every other write would fail too. */
-function isOfDatabase(fault: Fault): boolean {
+function isDatabaseFault(fault: Fault): boolean {
   return fault.kind === "store" && fault.failure !== "other";
 }

@@ -1,4 +1,4 @@
-import { callOf } from "../../core/ports.js";
+import { callMethod } from "../../core/ports.js";
 import { A2AError, type ErrorCode } from "../../protocol/errors.js";
 import type { MigrationProgress } from "../sql/migration-report.js";
 import type { Backend } from "../sql/rows.js";
@@ -10,7 +10,7 @@ import type { PackedWrites } from "./packed.js";
 export type ThreadRequest =
   /** Answered with the path of the file; empty for a database in memory. */
   | { readonly kind: "open" }
-  | { readonly kind: "call"; readonly call: BackendCall; readonly as?: CallRole | undefined }
+  | { readonly kind: "call"; readonly call: BackendRequest; readonly as?: RequestRole | undefined }
   /** Writes committed together, answered with a `GroupAnswer`. */
   | ({ readonly kind: "group" } & PackedWrites)
   /** Moves the contents of the write-ahead log to the file. */
@@ -22,7 +22,7 @@ export type ThreadRequest =
  * The kind of a call that is not a read. `heartbeat`: a write that is answered before all waiting requests; the file is
  * checked meanwhile.
  */
-export type CallRole = "write" | "heartbeat";
+export type RequestRole = "write" | "heartbeat";
 
 export interface ThreadMessage {
   readonly id: number;
@@ -69,13 +69,13 @@ function plainCause(cause: unknown): unknown {
 }
 
 /** A backend method to be called in another thread. */
-export interface BackendCall {
+export interface BackendRequest {
   readonly port: "tasks" | "push";
   readonly method: string;
   readonly args: readonly unknown[];
 }
 
 /** Calls a method by its name. */
-export function callBackend({ port, method, args }: BackendCall, backend: Backend): Promise<unknown> {
-  return callOf(port === "push" ? backend.push : backend, method, args);
+export function runRequest({ port, method, args }: BackendRequest, backend: Backend): Promise<unknown> {
+  return callMethod(port === "push" ? backend.push : backend, method, args);
 }

@@ -1,7 +1,7 @@
 import type { AppendResult } from "../../core/ports.js";
 import type { InsertedTask } from "../sql/inserted-head.js";
 import type { AppendRow, ConversationWriteRow, LogRow, NewTaskRow, SnapshotRow, StatusRow } from "../sql/rows.js";
-import type { BackendCall } from "./messages.js";
+import type { BackendRequest } from "./messages.js";
 
 // Saves 3 µs per write in a group of eight: half of its transfer to the other thread, and 4 % of a task of 3 events, which
 // makes two writes (Node 24.21, 2026-11-28). A write alone gains little: 0.3 µs for a chunk, 0.9 µs for one of a task.
@@ -18,10 +18,10 @@ export type HotWrite =
 /** Its result. */
 export type HotResult = InsertedTask | AppendResult | undefined;
 
-export type GroupWrite = HotWrite | { readonly kind: "call"; readonly call: BackendCall };
+export type GroupWrite = HotWrite | { readonly kind: "call"; readonly call: BackendRequest };
 
 export interface PackedWrites {
-  readonly writes: readonly (PackedCreate | PackedAppend | PackedConversations | BackendCall)[];
+  readonly writes: readonly (PackedCreate | PackedAppend | PackedConversations | BackendRequest)[];
   /** The payloads in the order of the writes. */
   readonly bytes: Uint8Array;
 }

@@ -1,9 +1,16 @@
-import { type AnyCall, type AppendResult, type CallKind, portOf, pushCalls, taskCalls } from "../../core/ports.js";
+import {
+  type AnyMethod,
+  type AppendResult,
+  createPort,
+  type MethodKind,
+  pushCalls,
+  taskCalls,
+} from "../../core/ports.js";
 import { createGroupCommit } from "../group-commit.js";
 import { type InsertedTask, insertedHead } from "../sql/inserted-head.js";
 import type { Backend, PushBackend, TaskBackend } from "../sql/rows.js";
-import type { BackendCall } from "./messages.js";
-import { type CallRole, errorFromFault, type GroupAnswer } from "./messages.js";
+import type { BackendRequest } from "./messages.js";
+import { errorFromFault, type GroupAnswer, type RequestRole } from "./messages.js";
 import { type GroupWrite, type HotWrite, packWrites } from "./packed.js";
 import type { DatabaseThread } from "./thread.js";
 
@@ -20,15 +27,15 @@ export function createRemoteBackend(thread: Pick<DatabaseThread, "ask" | "close"
   };
   const writes = createGroupCommit<GroupWrite, unknown>(flush, { gather: true });
   const hot = <R>(write: HotWrite) => writes.write(write) as Promise<R>;
-  const ask = (call: BackendCall, as?: CallRole) => thread.ask({ kind: "call", call, as });
+  const ask = (call: BackendRequest, as?: RequestRole) => thread.ask({ kind: "call", call, as });
   const remote =
-    (port: BackendCall["port"]) =>
-    (method: string, kind: CallKind): AnyCall =>
+    (port: BackendRequest["port"]) =>
+    (method: string, kind: MethodKind): AnyMethod =>
     (...args) =>
       kind === "read" ? ask({ port, method, args }) : writes.write({ kind: "call", call: { port, method, args } });
   return {
-    ...portOf<TaskBackend>(taskCalls, remote("tasks")),
-    push: portOf<PushBackend>(pushCalls, remote("push")),
+    ...createPort<TaskBackend>(taskCalls, remote("tasks")),
+    push: createPort<PushBackend>(pushCalls, remote("push")),
     async open(report) {
       await thread.ask({ kind: "open" }, report);
     },

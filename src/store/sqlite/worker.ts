@@ -2,7 +2,7 @@ import { parentPort, receiveMessageOnPort, workerData } from "node:worker_thread
 import type { ReportMigration } from "../sql/migration-report.js";
 import { openSqlite, type SqliteDatabase } from "./database.js";
 import { runGroup } from "./group.js";
-import { callBackend, faultFrom, type ThreadMessage, type ThreadReply, type ThreadRequest } from "./messages.js";
+import { faultFrom, runRequest, type ThreadMessage, type ThreadReply, type ThreadRequest } from "./messages.js";
 import { unpackWrites } from "./packed.js";
 import type { SqliteSettings } from "./settings.js";
 
@@ -105,7 +105,7 @@ async function run(request: ThreadRequest, report: ReportMigration): Promise<unk
       await database.backend.open(report);
       return database.connection.database.prepare("pragma database_list").get()?.["file"];
     case "call":
-      return callBackend(request.call, database.backend);
+      return runRequest(request.call, database.backend);
     case "group":
       return runGroup(database, unpackWrites(request));
     case "checkpoint":

@@ -98,7 +98,7 @@ class Pair {
     this.#advance = advance;
   }
 
-  async take<K extends keyof Steps>({ act, step }: Step<K>): Promise<void> {
+  async take<K extends keyof ModelSteps>({ act, step }: ModelStep<K>): Promise<void> {
     await this.#acts[act](step);
     await this.#compareHeads();
   }
@@ -136,7 +136,7 @@ class Pair {
     assert.deepEqual({ timed, untimed }, this.#model.parked(agent));
   }
 
-  readonly #acts: { readonly [K in keyof Steps]: (step: Steps[K]) => Promise<void> } = {
+  readonly #acts: { readonly [K in keyof ModelSteps]: (step: ModelSteps[K]) => Promise<void> } = {
     create: async ({ state, time, ends, starts, ...rest }) => {
       const snapshot = isTerminal(state) ? { task: taskAt(1), bytes: 1 } : undefined;
       const records = starting(events(0, 1), starts);
@@ -200,7 +200,7 @@ class Pair {
     return task?.head ?? { key: 4_711_000, epoch: 1, seq: 1, inboxPut: 0, state: TaskState.WORKING };
   }
 
-  #write({ which, stale, count, claim, end, park, starts, takes, snapshot, ...drawn }: Steps["append"]): Append {
+  #write({ which, stale, count, claim, end, park, starts, takes, snapshot, ...drawn }: ModelSteps["append"]): Append {
     const head = this.#pick(which);
     // No write gives a task that has ended another state.
     const status = isTerminal(head.state) ? undefined : drawn.status;
@@ -233,7 +233,7 @@ function sortHeads(heads: readonly (Omit<Head, "incarnation"> & { incarnation?: 
 }
 
 /** The random steps of a store's history. `which` selects one of the existing tasks. */
-interface Steps {
+interface ModelSteps {
   readonly create: {
     readonly scope: Scope;
     readonly contextId: string;
@@ -275,12 +275,12 @@ interface Steps {
   readonly recordsAfter: { readonly which: number; readonly after: number; readonly limit: number };
 }
 
-interface Step<K extends keyof Steps> {
+interface ModelStep<K extends keyof ModelSteps> {
   readonly act: K;
-  readonly step: Steps[K];
+  readonly step: ModelSteps[K];
 }
 
-type AnyStep = { [K in keyof Steps]: Step<K> }[keyof Steps];
+type AnyStep = { [K in keyof ModelSteps]: ModelStep<K> }[keyof ModelSteps];
 
 const { SUBMITTED, WORKING, INPUT_REQUIRED, COMPLETED } = TaskState;
 const maxSteps = 60;
@@ -311,7 +311,7 @@ function drawStep(random: Random): AnyStep {
   );
 }
 
-function drawCreate(random: Random): Steps["create"] {
+function drawCreate(random: Random): ModelSteps["create"] {
   return {
     scope: drawScope(random),
     contextId: drawContext(random),
@@ -324,7 +324,7 @@ function drawCreate(random: Random): Steps["create"] {
   };
 }
 
-function drawAppend(random: Random): Steps["append"] {
+function drawAppend(random: Random): ModelSteps["append"] {
   return {
     which: random.int(0, 9),
     stale: random.pick("", "", "", "", "epoch", "seq"),
@@ -339,7 +339,7 @@ function drawAppend(random: Random): Steps["append"] {
   };
 }
 
-function drawList(random: Random): Steps["list"] {
+function drawList(random: Random): ModelSteps["list"] {
   return {
     scope: drawScope(random),
     contextId: random.rarely(3, () => drawContext(random)),
@@ -450,16 +450,16 @@ class Model {
   }
 
   orphans(agent: string): ModelHead[] {
-    return this.#headsOf(agent).filter(({ holder, holderLive }) => holder !== "" && !holderLive);
+    return this.#listHeads(agent).filter(({ holder, holderLive }) => holder !== "" && !holderLive);
   }
 
   /** Wake times in these histories are long past, so every task that has one is due. */
   due(agent: string): ModelHead[] {
-    return this.#headsOf(agent).filter(({ wakeAt }) => wakeAt !== undefined);
+    return this.#listHeads(agent).filter(({ wakeAt }) => wakeAt !== undefined);
   }
 
   parked(agent: string) {
-    const parkedHeads = this.#headsOf(agent).filter(({ holder, state }) => holder === "" && !isTerminal(state));
+    const parkedHeads = this.#listHeads(agent).filter(({ holder, state }) => holder === "" && !isTerminal(state));
     const timedCount = parkedHeads.filter(({ wakeAt }) => wakeAt !== undefined).length;
     return { timed: timedCount, untimed: parkedHeads.length - timedCount };
   }
@@ -479,7 +479,7 @@ class Model {
     return this.tasks.find(({ head }) => head.key === key);
   }
 
-  #headsOf(agent: string): ModelHead[] {
+  #listHeads(agent: string): ModelHead[] {
     return this.heads().filter(({ scope }) => scope.agent === agent);
   }
 

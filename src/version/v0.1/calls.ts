@@ -1,8 +1,8 @@
 import { create } from "@bufbuild/protobuf";
 import { type Clock, callerClock } from "../../protocol/async/clock.js";
 import { pause } from "../../protocol/async/pause.js";
-import { type Growth, grownPause } from "../../protocol/async/retry.js";
-import { over, type Step } from "../../protocol/async/steps.js";
+import { type Backoff, backoffMs } from "../../protocol/async/retry.js";
+import { endStep, type Step } from "../../protocol/async/steps.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
 import { randomUuid } from "../../protocol/id/random-uuid.js";
@@ -14,13 +14,13 @@ import {
   TaskState,
 } from "../../protocol/model.js";
 import type { Operations, StreamItem } from "../../protocol/operations.js";
-import { isStop, isTerminal } from "../../protocol/states.js";
+import { endsBlockingSend, isTerminal } from "../../protocol/states.js";
 
 // Client-side emulation of what agents of 0.1 lack.
 
 type Transport = Operations<CallOptions>;
 
-const pauses: Growth = { firstMs: 200, maxMs: 2_000, factor: 1.5 };
+const pauses: Backoff = { firstMs: 200, maxMs: 2_000, factor: 1.5 };
 /** Consecutive connection failures after which polling stops. */
 const maxBreaks = 5;
 
@@ -57,7 +57,7 @@ function withIds(request: SendMessageRequest): SendMessageRequest {
 
 /** Whether a send may return a task. `unknown` is a final state in 0.1. */
 function isAnswer({ status }: Task): boolean {
-  return status === undefined || status.state === TaskState.UNSPECIFIED || isStop(status.state);
+  return status === undefined || status.state === TaskState.UNSPECIFIED || endsBlockingSend(status.state);
 }
 
 interface PolledCall {
@@ -74,7 +74,7 @@ async function pollUntilAnswer(task: Task, call: PolledCall): Promise<Task> {
   const request = create(GetTaskRequestSchema, { id: task.id, historyLength });
   let breaks = 0;
   for (let tries = 1; ; tries++) {
-    const pauseMs = grownPause(tries, pauses);
+    const pauseMs = backoffMs(tries, pauses);
     await pause(clock, Math.min(pauseMs, timeLeft(call) ?? pauseMs), options.signal);
     const timeoutMs = timeLeft(call);
     if (timeoutMs === 0) {
@@ -155,13 +155,13 @@ class V01Subscription implements AsyncIterableIterator<StreamItem, undefined> {
   }
 
   async next(): Promise<Step<StreamItem>> {
-    if (this.#isOver) return over;
+    if (this.#isOver) return endStep;
     if (!this.#isOpen) return this.#open();
     const ahead = this.#ahead;
     this.#ahead = undefined;
     try {
       const step = await (ahead ?? this.#nextEvent());
-      return this.#isOver ? over : step;
+      return this.#isOver ? endStep : step;
     } catch (error) {
       // The task arrived before the refusal. Reporting a broken stream makes the client resubscribe, and then it gets
       // the refusal at once.
@@ -175,7 +175,7 @@ class V01Subscription implements AsyncIterableIterator<StreamItem, undefined> {
     this.#isOver = true;
     this.#leaving.abort();
     await this.#items.return?.();
-    return over;
+    return endStep;
   }
 
   #nextEvent(): Promise<Step<StreamItem>> {
@@ -194,7 +194,7 @@ class V01Subscription implements AsyncIterableIterator<StreamItem, undefined> {
         value: { response: { $typeName: "lf.a2a.v1.StreamResponse", payload: taskPayload(task) } },
       };
     } catch (error) {
-      if (this.#isOver) return over;
+      if (this.#isOver) return endStep;
       await this.return();
       throw error;
     }

@@ -4,7 +4,7 @@ import type { AgentCard } from "../../protocol/model.js";
 import { flatCard, readFlatCard, readObjects } from "../v0.3/card.js";
 import { listInterfaces } from "../v0.3/card-interfaces.js";
 import { readAuthentication, writeAuthentication } from "./authentication.js";
-import { mediaTypeOfMode } from "./words.js";
+import { toMediaType } from "./words.js";
 
 // The card of 0.1: one JSON-RPC interface, with its own terms for security and content types.
 
@@ -66,7 +66,7 @@ function upgradeCard(json: JsonObject): JsonObject {
 }
 
 function readModes(modes: JsonValue | undefined): JsonValue[] | undefined {
-  return Array.isArray(modes) ? modes.map(mediaTypeOfMode) : undefined;
+  return Array.isArray(modes) ? modes.map(toMediaType) : undefined;
 }
 
 function oldModes(modes: JsonValue | undefined): JsonValue[] {

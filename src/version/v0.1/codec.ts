@@ -21,9 +21,9 @@ import {
   TaskSchema,
 } from "../../protocol/model.js";
 import {
+  findOperation,
   type Operation,
   type OperationName,
-  operationOf,
   operations,
   type ReplyOf,
   type RequestOf,
@@ -38,7 +38,7 @@ import { findUpgrade, oldField, upgradePushConfig } from "./read-params.js";
 import { type NamedTask, replyContext, taskIdIn, upgradeTask } from "./read-tasks.js";
 import { readEvent } from "./stream-reader.js";
 import { eventToJson } from "./stream-writer.js";
-import { modesOfMediaType } from "./words.js";
+import { toModes } from "./words.js";
 import { completedTask, messageToJson, pushConfigToJson, taskToJson } from "./write-objects.js";
 
 // The codec of 0.1: a row of converters for each operation, then replies in both directions, then requests as params.
@@ -53,7 +53,7 @@ interface Row<K extends OperationName> {
 
 type Rows = { readonly [K in OperationName]?: Row<K> };
 
-const getConfig = operationOf("getTaskPushNotificationConfig");
+const getConfig = findOperation("getTaskPushNotificationConfig");
 
 const rows: Rows = {
   sendMessage: { writeRequest: sendToParams, readReply: sendReplyFromJson, writeReply: sendReplyToJson },
@@ -208,8 +208,8 @@ function configFromJson(
   const id = taskIdIn(json, { taskId: defaults.taskId, contextId: "" });
   const config = json["pushNotificationConfig"] ?? {};
   const context = replyContext(id);
-  const configOfModel = upgradePushConfig(config, "pushNotificationConfig", { id, context });
-  const { message, violations } = readJson(TaskPushNotificationConfigSchema, configOfModel, { lenient: true });
+  const modelConfig = upgradePushConfig(config, "pushNotificationConfig", { id, context });
+  const { message, violations } = readJson(TaskPushNotificationConfigSchema, modelConfig, { lenient: true });
   const [violation] = [...context.violations, ...violations];
   if (violation !== undefined) throw unreadableReply(operation, violationText(violation));
   const { url, token, authentication } = message.url === "" ? defaults : message;
@@ -235,7 +235,7 @@ const allHistory = 1_000;
 
 function sendToParams({ message, configuration, metadata }: SendMessageRequest): JsonObject {
   const { acceptedOutputModes = [], historyLength = 0, taskPushNotificationConfig: config } = configuration ?? {};
-  const modes = [...new Set(acceptedOutputModes.flatMap(modesOfMediaType))];
+  const modes = [...new Set(acceptedOutputModes.flatMap(toModes))];
   const params: JsonObject = { id: message?.taskId ?? "" };
   if (message !== undefined && message.contextId !== "") params["sessionId"] = message.contextId;
   if (message !== undefined) params["message"] = messageToJson(message);

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { errorFromDetails } from "../../protocol/error-details.js";
-import { type A2AError, type ErrorCode, errorTable, messageInWords } from "../../protocol/errors.js";
+import { type A2AError, type ErrorCode, errorTable, formatErrorMessage } from "../../protocol/errors.js";
 import type { Operation } from "../../protocol/operations.js";
 import { violationText } from "../../protocol/violations.js";
 import { oldField } from "./read-params.js";
@@ -53,7 +53,8 @@ const isUnsupported = (code: ErrorCode): boolean => numbers[code] === errorTable
 function writeMessage({ code, message, violations }: A2AError, operation: Operation | undefined): string {
   const fixedText = fixedTexts[code];
   if (fixedText !== undefined) return fixedText;
-  if (violations.length === 0) return isUnsupported(code) ? messageInWords("unsupportedOperation", message) : message;
+  if (violations.length === 0)
+    return isUnsupported(code) ? formatErrorMessage("unsupportedOperation", message) : message;
   const texts = violations.slice(0, maxViolations).map(({ field, description }) => {
     return violationText({ field: operation === undefined ? field : oldField(operation.name, field), description });
   });

@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { over, type Step, type StepStream, streamOfSteps } from "../../protocol/async/steps.js";
+import { createStepStream, endStep, type Step, type StepStream } from "../../protocol/async/steps.js";
 import { changeContext, type ServerContext } from "../../protocol/context.js";
 import { A2AError, changeError } from "../../protocol/errors.js";
 import {
@@ -197,12 +197,12 @@ function openNamedStream(
     }
   };
   const next = async (): Promise<Step<StreamItem>> => {
-    const step = isOver ? over : await read();
+    const step = isOver ? endStep : await read();
     if (step.done !== true) return { done: false, value: renameItem(step.value, name) };
     isOver = true;
-    return over;
+    return endStep;
   };
-  return streamOfSteps(next, () => {
+  return createStepStream(next, () => {
     isOver = true;
     return source?.return?.();
   });

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
-import { addViolation, mustBe, underIndex, underMember, type Violations } from "../../protocol/violations.js";
+import { addViolation, mustBe, prefixIndex, prefixMember, type Violations } from "../../protocol/violations.js";
 import { dataFlag } from "../v0.3/json/words.js";
 import { fileFlag, roleNames, stateNames } from "./words.js";
 
@@ -60,11 +60,11 @@ export function upgradeParts(json: JsonValue, context: UpgradeContext): JsonValu
   const before = violations.length;
   const parts = json.map((part, index) => {
     const from = violations.length;
-    const partOfModel = upgradePart(part, context);
-    if (violations.length !== from) underIndex(violations, from, index);
-    return partOfModel;
+    const modelPart = upgradePart(part, context);
+    if (violations.length !== from) prefixIndex(violations, from, index);
+    return modelPart;
   });
-  if (violations.length !== before) underMember(violations, before, "parts");
+  if (violations.length !== before) prefixMember(violations, before, "parts");
   return parts;
 }
 
@@ -136,7 +136,7 @@ function requireMember<T extends JsonValue>(name: string, { violations, lenient 
 function noteUnder(name: string, violations: Violations, description: string): void {
   const from = violations.length;
   addViolation(violations, description);
-  underMember(violations, from, name);
+  prefixMember(violations, from, name);
 }
 
 /** Converts a status; its message gets the ids of the task. */

@@ -1,9 +1,9 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import type { OperationName } from "../../protocol/operations.js";
-import { addViolation, mustBe, underMember } from "../../protocol/violations.js";
+import { addViolation, mustBe, prefixMember } from "../../protocol/violations.js";
 import { pick, type UpgradeContext, upgradeMessage } from "./read-objects.js";
-import { mediaTypeOfMode } from "./words.js";
+import { toMediaType } from "./words.js";
 
 // Params of 0.1 → the requests of 1.0, and field names of 1.0 → those of 0.1, for violations.
 
@@ -39,12 +39,12 @@ function upgradeSend(params: JsonObject, context: UpgradeContext): JsonObject {
   const id = readId(params);
   if (id === null || id === "") {
     addViolation(violations, "is required");
-    underMember(violations, before, "id");
+    prefixMember(violations, before, "id");
   }
   const ids = { taskId: id, contextId: params["sessionId"] ?? null };
   const from = violations.length;
   const message = upgradeMessage(params["message"] ?? null, context, ids);
-  if (violations.length !== from) underMember(violations, from, "message");
+  if (violations.length !== from) prefixMember(violations, from, "message");
   const push = params["pushNotification"] ?? null;
   const configuration: JsonObject = {
     historyLength: params["historyLength"] ?? 0,
@@ -57,7 +57,7 @@ function upgradeSend(params: JsonObject, context: UpgradeContext): JsonObject {
 }
 
 function upgradeModes(modes: JsonValue): JsonValue {
-  return Array.isArray(modes) ? [...new Set(modes.map(mediaTypeOfMode))] : modes;
+  return Array.isArray(modes) ? [...new Set(modes.map(toMediaType))] : modes;
 }
 
 function upgradeSet(params: JsonObject, context: UpgradeContext): JsonObject {
@@ -68,7 +68,7 @@ function upgradeSet(params: JsonObject, context: UpgradeContext): JsonObject {
   const { violations } = context;
   const before = violations.length;
   addViolation(violations, mustBe("an object", config));
-  underMember(violations, before, "pushNotificationConfig");
+  prefixMember(violations, before, "pushNotificationConfig");
   return { taskId: id };
 }
 
@@ -94,7 +94,7 @@ export function upgradePushConfig(json: JsonValue, name: string, { id, context }
   if (!Array.isArray(schemes)) {
     const before = violations.length;
     addViolation(violations, mustBe("an array", schemes));
-    underMember(violations, before, `${name}.authentication.schemes`);
+    prefixMember(violations, before, `${name}.authentication.schemes`);
     return config;
   }
   const [scheme = null] = schemes;

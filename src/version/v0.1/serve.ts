@@ -1,12 +1,12 @@
 import { create } from "@bufbuild/protobuf";
-import { type Step, streamOfSteps } from "../../protocol/async/steps.js";
+import { createStepStream, type Step } from "../../protocol/async/steps.js";
 import { changeContext, type ServerContext } from "../../protocol/context.js";
 import { type TaskPushNotificationConfig, TaskPushNotificationConfigSchema } from "../../protocol/model.js";
 import {
+  findOperation,
   type Operation,
   type OperationName,
   type Operations,
-  operationOf,
   type RequestOf,
   type StreamItem,
 } from "../../protocol/operations.js";
@@ -48,7 +48,7 @@ async function findConfig(
   { taskId }: { readonly taskId: string },
   context: ServerContext,
 ): Promise<TaskPushNotificationConfig> {
-  const request = emptyRequest<"listTaskPushNotificationConfigs">(operationOf("listTaskPushNotificationConfigs"));
+  const request = emptyRequest<"listTaskPushNotificationConfigs">(findOperation("listTaskPushNotificationConfigs"));
   const { configs } = await handler.listTaskPushNotificationConfigs({ ...request, taskId }, context);
   return configs.find(({ id }) => id === taskId) ?? configs[0] ?? noConfig(taskId);
 }
@@ -58,7 +58,7 @@ function noConfig(taskId: string): TaskPushNotificationConfig {
 }
 
 function deleteRequest(taskId: string, id: string): RequestOf<"deleteTaskPushNotificationConfig"> {
-  const request = emptyRequest<"deleteTaskPushNotificationConfig">(operationOf("deleteTaskPushNotificationConfig"));
+  const request = emptyRequest<"deleteTaskPushNotificationConfig">(findOperation("deleteTaskPushNotificationConfig"));
   return { ...request, taskId, id };
 }
 
@@ -75,7 +75,7 @@ function withoutPosition(context: ServerContext): ServerContext {
 function endingStream(source: AsyncIterable<StreamItem>, operation: OperationName): AsyncIterable<StreamItem> {
   const items = source[Symbol.asyncIterator]();
   let isOver = false;
-  const stream = streamOfSteps(
+  const stream = createStepStream(
     async (): Promise<Step<StreamItem>> => {
       if (isOver) return stream.return();
       const step: Step<StreamItem> = await items.next();

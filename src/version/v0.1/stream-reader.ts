@@ -7,7 +7,7 @@ import { isTerminal } from "../../protocol/states.js";
 import { violationText } from "../../protocol/violations.js";
 import type { EventHead, StreamReader } from "../codec.js";
 import { unreadableEvent } from "../codec-errors.js";
-import { taskFirst } from "../v0.3/first-task.js";
+import { emitTaskFirst } from "../v0.3/first-task.js";
 import { type NamedTask, upgradeEvent } from "./read-tasks.js";
 
 /** Names of events that only mark the end of the stream. */
@@ -26,13 +26,13 @@ function eventFromJson(json: JsonValue, namedTask: NamedTask): StreamResponse | 
 
 /** Reads one event. Throws `invalidAgentResponse` for an unknown kind. */
 export function readEvent(json: JsonValue | undefined, request: AnyMessage | undefined): StreamResponse {
-  const response = eventFromJson(json ?? null, taskOfRequest(request));
+  const response = eventFromJson(json ?? null, findNamedTask(request));
   if (response === undefined) throw unreadableEvent("it is neither of a status nor of an artifact");
   return response;
 }
 
 /** Returns the task that the request of a stream names. */
-function taskOfRequest(request: AnyMessage | undefined): NamedTask {
+function findNamedTask(request: AnyMessage | undefined): NamedTask {
   if (request === undefined) return { taskId: "", contextId: "" };
   const { id, message } = dynamic(request);
   if (typeof id === "string") return { taskId: id, contextId: "" };
@@ -48,8 +48,8 @@ export class V01StreamReader implements StreamReader<JsonValue> {
   #isOver = false;
 
   constructor(operation: Operation, request: AnyMessage | undefined) {
-    this.#namedTask = taskOfRequest(request);
-    this.#begin = taskFirst(operation);
+    this.#namedTask = findNamedTask(request);
+    this.#begin = emitTaskFirst(operation);
     this.#sends = operation.name === "sendStreamingMessage";
   }
 

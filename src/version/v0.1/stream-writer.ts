@@ -11,7 +11,7 @@ import {
   type TaskStatusUpdateEvent,
 } from "../../protocol/model.js";
 import type { Operation, OperationName, StreamItem } from "../../protocol/operations.js";
-import { isInterrupted, isStop, isTerminal } from "../../protocol/states.js";
+import { endsBlockingSend, isInterrupted, isTerminal } from "../../protocol/states.js";
 import type { StreamWriter, WireEvent } from "../codec.js";
 import { encodeOnce } from "../encode-once.js";
 import { artifactToJson, completedTask, statusToJson } from "./write-objects.js";
@@ -27,10 +27,12 @@ export function endsStream({ payload }: StreamResponse, operation: OperationName
   switch (payload.case) {
     case "task":
       // A send to a waiting task begins with a snapshot of that task.
-      return operation === "subscribeToTask" ? isStop(readState(payload.value)) : isTerminal(readState(payload.value));
+      return operation === "subscribeToTask"
+        ? endsBlockingSend(readState(payload.value))
+        : isTerminal(readState(payload.value));
     case "statusUpdate": {
       const state = readState(payload.value);
-      return state === TaskState.INPUT_REQUIRED ? operation === "subscribeToTask" : isStop(state);
+      return state === TaskState.INPUT_REQUIRED ? operation === "subscribeToTask" : endsBlockingSend(state);
     }
     default:
       return payload.case === "message";
@@ -135,7 +137,7 @@ export class V01StreamWriter implements StreamWriter<string> {
     const { id: taskId, contextId, status } = task;
     const artifacts = task.artifacts.map((artifact) => {
       const chunk = { append: false, lastChunk: isTerminal(readState(task)) };
-      const json = artifactToJson(artifact, this.#numberOf(artifact), chunk);
+      const json = artifactToJson(artifact, this.#findNumber(artifact), chunk);
       return { name: artifactName, payload: JSON.stringify({ id: taskId, artifact: json }) };
     });
     if (status === undefined) return artifacts;
@@ -163,12 +165,12 @@ export class V01StreamWriter implements StreamWriter<string> {
   }
 
   #artifact(item: StreamItem, artifact: Artifact | undefined): WireEvent<string> {
-    const number = artifact === undefined ? 0 : this.#numberOf(artifact);
+    const number = artifact === undefined ? 0 : this.#findNumber(artifact);
     const text = artifactTexts[number]?.(item) ?? artifactText(item.response, number);
     return { name: artifactName, payload: text };
   }
 
-  #numberOf({ artifactId }: Artifact): number {
+  #findNumber({ artifactId }: Artifact): number {
     const number = this.#numbers.get(artifactId) ?? this.#numbers.size;
     this.#numbers.set(artifactId, number);
     return number;

@@ -1,6 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
-import { type Operation, type OperationName, operationOf } from "../../protocol/operations.js";
+import { findOperation, type Operation, type OperationName } from "../../protocol/operations.js";
 import { defaultValidationLimits } from "../../protocol/validation-limits.js";
 import type { JsonRpcAdapter, Version } from "../codec.js";
 import type { VersionOptions } from "../options.js";
@@ -31,13 +31,13 @@ const methodRows: readonly (readonly [method: string, operation: OperationName])
 ];
 
 /** The method that a client calls for an operation without its own method. */
-const insteadOf: { readonly [K in OperationName]?: string } = {
+const substituteMethods: { readonly [K in OperationName]?: string } = {
   listTaskPushNotificationConfigs: "tasks/pushNotification/get",
   deleteTaskPushNotificationConfig: "tasks/pushNotification/set",
 };
 
 const methods: ReadonlyMap<string, Operation> = new Map(
-  methodRows.map(([method, operation]) => [method, operationOf(operation)]),
+  methodRows.map(([method, operation]) => [method, findOperation(operation)]),
 );
 
 export function createV01({ limits = defaultValidationLimits }: VersionOptions = {}): Version {
@@ -49,8 +49,9 @@ export function createV01({ limits = defaultValidationLimits }: VersionOptions =
     takesPartialEnvelopes: true,
     taskNamedBy,
     methods,
-    methodOf: (operation) =>
-      methodRows.find(([, operationName]) => operationName === operation.name)?.[0] ?? insteadOf[operation.name],
+    findMethod: (operation) =>
+      methodRows.find(([, operationName]) => operationName === operation.name)?.[0] ??
+      substituteMethods[operation.name],
     codec: v01Codecs(limits),
     writeStream: (operation, request) => new V01StreamWriter(operation, request),
     readStream: (operation, request) => new V01StreamReader(operation, request),

@@ -15,7 +15,7 @@ const stateWords: ReadonlyMap<TaskState, string> = new Map([
 ]);
 
 /** Returns the word of a state, or `unknown` if 0.1 has none. */
-export function wordOfState(state: TaskState): string {
+export function toStateWord(state: TaskState): string {
   return stateWords.get(state) ?? "unknown";
 }
 
@@ -45,12 +45,12 @@ const mediaTypes: ReadonlyMap<unknown, string> = new Map([
 ]);
 
 /** Returns the media type of a 0.1 mode. Anything but its three words is a media type already. */
-export function mediaTypeOfMode<T>(mode: T): T | string {
+export function toMediaType<T>(mode: T): T | string {
   return mediaTypes.get(mode) ?? mode;
 }
 
 /** Returns a media type in every form that 0.1 agents may use. */
-export function modesOfMediaType(mediaType: string): string[] {
+export function toModes(mediaType: string): string[] {
   const words = [...mediaTypes].filter(([, candidate]) => candidate === mediaType).map(([word]) => String(word));
   return [mediaType, ...words];
 }

@@ -14,7 +14,7 @@ import {
 } from "../../protocol/model.js";
 import { formatTimestamp } from "../../protocol/timestamp.js";
 import { dataFlag } from "../v0.3/json/words.js";
-import { fileFlag, wordOfState } from "./words.js";
+import { fileFlag, toStateWord } from "./words.js";
 
 // The model → objects of 0.1. Omits what 0.1 has no member for: message ids, references, extensions, and the media type
 // and name of parts that are not files.
@@ -37,7 +37,7 @@ export function taskToJson(task: Task, { history }: { readonly history: boolean 
 export function statusToJson(status: TaskStatus | undefined): JsonObject {
   const { state = TaskState.UNSPECIFIED, message, timestamp } = status ?? {};
   return {
-    state: wordOfState(state),
+    state: toStateWord(state),
     ...(message === undefined ? {} : { message: messageToJson(message) }),
     ...(timestamp === undefined ? {} : { timestamp: formatTimestamp(timestamp) }),
   };
@@ -53,7 +53,7 @@ export function messageToJson({ role, parts, metadata }: Message): JsonObject {
 
 /** Returns a direct message as the completed task that 0.1 expects. */
 export function completedTask(message: Message): JsonObject {
-  const status = { state: wordOfState(TaskState.COMPLETED), message: messageToJson(message) };
+  const status = { state: toStateWord(TaskState.COMPLETED), message: messageToJson(message) };
   return { id: message.taskId, ...unlessEmpty("sessionId", message.contextId), status };
 }
 

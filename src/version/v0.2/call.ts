@@ -14,7 +14,7 @@ export function callV02(transport: Transport): Transport {
     listTaskPushNotificationConfigs: (request, options) =>
       transport.listTaskPushNotificationConfigs(request, options).catch((error: unknown) => {
         if (!isMissingMethod(error)) throw error;
-        return listOfOne(transport, request, options);
+        return listOne(transport, request, options);
       }),
     deleteTaskPushNotificationConfig: (request, options) =>
       transport.deleteTaskPushNotificationConfig(request, options).catch((error: unknown) => {
@@ -24,7 +24,7 @@ export function callV02(transport: Transport): Transport {
   };
 }
 
-async function listOfOne(
+async function listOne(
   transport: Transport,
   { taskId, tenant }: RequestOf<"listTaskPushNotificationConfigs">,
   options: CallOptions,

@@ -1,6 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
-import { A2AError, messageInWords } from "../../protocol/errors.js";
+import { A2AError, formatErrorMessage } from "../../protocol/errors.js";
 import type { ValidationLimits } from "../../protocol/validation-limits.js";
 import type { JsonRpcAdapter } from "../codec.js";
 import { callV03 } from "../v0.3/call.js";
@@ -21,13 +21,13 @@ export function jsonRpcAdapter(limits: ValidationLimits, cards: CardForm): JsonR
     version: "0.2",
     declares: undefined,
     ...methodTable(taskMethods),
-    isOfOlder,
+    isFromOlder,
     extendedCardPath: `/${extendedCard}`,
     extendedCardUrl,
     writeError(error, operation) {
       if (error.code !== "extendedAgentCardNotConfigured") return jsonRpcFromError(error, operation);
       return jsonRpcFromError(
-        new A2AError("unsupportedOperation", messageInWords("unsupportedOperation", error.message)),
+        new A2AError("unsupportedOperation", formatErrorMessage("unsupportedOperation", error.message)),
         operation,
       );
     },
@@ -36,7 +36,7 @@ export function jsonRpcAdapter(limits: ValidationLimits, cards: CardForm): JsonR
 }
 
 // Tasks and events of 0.1 have an `id` but no `kind` and no context.
-function isOfOlder(result: JsonValue): boolean {
+function isFromOlder(result: JsonValue): boolean {
   if (!isJsonObject(result)) return false;
   const has = (name: string): boolean => (result[name] ?? null) !== null;
   return ["status", "artifact"].some(has) && !["kind", "contextId", "taskId"].some(has);

@@ -59,13 +59,13 @@ export function readCard(json: JsonValue | undefined): AgentCard {
 }
 
 /**
- * Reads a card of this form leniently: a member of a wrong type reads as empty. `versionsOf` maps the declared version,
+ * Reads a card of this form leniently: a member of a wrong type reads as empty. `listVersions` maps the declared version,
  * if any, to the versions in which to call each interface, preferred first. Throws `invalidAgentResponse` if the card
  * lists no interface.
  */
 export function readFlatCard(
   json: JsonValue | undefined,
-  versionsOf: (declared: string | undefined) => readonly string[],
+  listVersions: (declared: string | undefined) => readonly string[],
 ): AgentCard {
   if (!isJsonObject(json)) throw noCard({ field: "", description: mustBe("a JSON object", json) });
   const { protocolVersion, capabilities, securitySchemes, security, skills } = json;
@@ -73,7 +73,7 @@ export function readFlatCard(
   if (interfaces.length === 0)
     throw noCard({ field: "url", description: mustBe("the address of the agent", json["url"]) });
   const declared = typeof protocolVersion === "string" ? parseVersion(protocolVersion) : undefined;
-  const supportedInterfaces = versionsOf(declared).flatMap((version) =>
+  const supportedInterfaces = listVersions(declared).flatMap((version) =>
     interfaces.map(({ url, transport }) => ({ url, protocolBinding: transport, protocolVersion: version })),
   );
   const { signatures: _, securityRequirements: __, ...same } = json;

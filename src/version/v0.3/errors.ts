@@ -79,7 +79,7 @@ export function refusesBody(code: ErrorCode): boolean {
 }
 
 /** Returns the error of a class name in any spelling: `TaskNotFoundError`, `task-not-found`, `TASK_NOT_FOUND`. */
-export function errorOfClass(name: string): ErrorCode | undefined {
+export function findErrorByClass(name: string): ErrorCode | undefined {
   const plainName = name.replace(/[-_\s]/g, "").toLowerCase();
   return byName.get(plainName) ?? byName.get(`${plainName}error`) ?? otherNames.get(plainName.replace(/error$/, ""));
 }

@@ -10,7 +10,7 @@ import type { Operation, StreamItem } from "../../protocol/operations.js";
  * A resumed stream also begins with an update; its events have ids, on the wire or in their metadata. A subscription
  * begins with the current task, which only the peer knows. Neither gets a task.
  */
-export function taskFirst({ name }: Operation): (item: StreamItem) => readonly StreamItem[] {
+export function emitTaskFirst({ name }: Operation): (item: StreamItem) => readonly StreamItem[] {
   let isOpen = name !== "sendStreamingMessage";
   return (item) => {
     if (isOpen) return [item];

@@ -6,7 +6,7 @@ import type { GrpcAdapter } from "../codec.js";
 import { foreignNamesIn } from "../foreign-names.js";
 import type { VersionOptions } from "../options.js";
 import { callV03 } from "./call.js";
-import { errorOfClass, findErrorClass, isUnimplemented } from "./errors.js";
+import { findErrorByClass, findErrorClass, isUnimplemented } from "./errors.js";
 import { A2AService, type WireStreamResponse } from "./proto/model.js";
 import { findReply, findRequest, finishReply, requestReading, rpcs, violationsIn } from "./proto/operations.js";
 import { Peers } from "./proto/peers.js";
@@ -55,9 +55,9 @@ export function grpcAdapter({
         const final = wire.payload.case === "statusUpdate" && wire.payload.value.final;
         return { response: peers.readReply(request, (reading) => readEvent(wire, reading)), final };
       }),
-    statusOf: ({ code }) => (isUnimplemented(code) ? unimplementedStatus : undefined),
+    findStatus: ({ code }) => (isUnimplemented(code) ? unimplementedStatus : undefined),
     readStatus,
-    prefixOf,
+    findPrefix,
     readPrefix,
     serve: serveV03,
     call: (transport) => callV03(peers.remember(transport)),
@@ -75,13 +75,13 @@ function readStatus(status: number, { name, needs }: Operation): ErrorCode | und
 }
 
 // Peers that send no details put the error's class name before the message.
-function prefixOf({ code }: A2AError): string {
+function findPrefix({ code }: A2AError): string {
   const name = findErrorClass(code);
-  return errorOfClass(name) === code ? `${name}: ` : "";
+  return findErrorByClass(name) === code ? `${name}: ` : "";
 }
 
 function readPrefix(text: string): Pick<A2AError, "code" | "message"> | undefined {
   const [, name = "", message = ""] = /^(\w+Error): ?(.*)$/s.exec(text) ?? [];
-  const code = errorOfClass(name);
+  const code = findErrorByClass(name);
   return code === undefined ? undefined : { code, message };
 }

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { invalidParams } from "../../protocol/errors.js";
 import type { StreamResponse } from "../../protocol/model.js";
-import { type Operation, operationOf } from "../../protocol/operations.js";
+import { findOperation, type Operation } from "../../protocol/operations.js";
 import { defaultValidationLimits } from "../../protocol/validation-limits.js";
 import { mustBe } from "../../protocol/violations.js";
 import type { HttpJsonAdapter, OperationCodec } from "../codec.js";
@@ -59,7 +59,7 @@ export function snakeAdapter({ limits = defaultValidationLimits }: VersionOption
 
 const unknownEvent: StreamResponse = { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: undefined } };
 
-const card = operationOf("getExtendedAgentCard");
+const card = findOperation("getExtendedAgentCard");
 
 function createCodec(operation: Operation, kind: OperationCodec): OperationCodec {
   return {

@@ -56,7 +56,7 @@ function schemaAdapter({ limits = defaultValidationLimits, fileBytes = "base64" 
     writeError: httpBodyFromError,
     readError: errorFromHttp,
     serve: serveV03,
-    call: (transport) => callV03(eitherConfigBody(peers.remember(transport), bareRequests)),
+    call: (transport) => callV03(tryConfigBodies(peers.remember(transport), bareRequests)),
   };
 }
 
@@ -76,7 +76,7 @@ function readEventJson(json: JsonValue, peers: Peers, request: AnyMessage | unde
  * Servers accept one of two bodies for a new push configuration and reject the other. This tries both, the last
  * accepted one first. Trying twice is safe, since a configuration replaces one with the same id.
  */
-function eitherConfigBody(
+function tryConfigBodies(
   transport: Operations<CallOptions>,
   bareRequests: WeakSet<AnyMessage>,
 ): Operations<CallOptions> {

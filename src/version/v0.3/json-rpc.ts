@@ -1,4 +1,4 @@
-import { type Operation, type OperationName, operationOf } from "../../protocol/operations.js";
+import { findOperation, type Operation, type OperationName } from "../../protocol/operations.js";
 import type { ValidationLimits } from "../../protocol/validation-limits.js";
 import type { JsonRpcAdapter } from "../codec.js";
 import { callV03 } from "./call.js";
@@ -29,12 +29,12 @@ const allMethods: typeof taskMethods = [
 ];
 
 /** Maps methods to operations and back. Clients call the first name of an operation. */
-export function methodTable(rows: typeof taskMethods): Pick<JsonRpcAdapter, "methods" | "methodOf"> {
+export function methodTable(rows: typeof taskMethods): Pick<JsonRpcAdapter, "methods" | "findMethod"> {
   const names = new Map<OperationName, string>();
   for (const [method, operation] of rows) if (!names.has(operation)) names.set(operation, method);
   return {
-    methods: new Map<string, Operation>(rows.map(([method, operation]) => [method, operationOf(operation)])),
-    methodOf: ({ name }) => names.get(name),
+    methods: new Map<string, Operation>(rows.map(([method, operation]) => [method, findOperation(operation)])),
+    findMethod: ({ name }) => names.get(name),
   };
 }
 

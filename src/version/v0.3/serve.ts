@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { over, type Step, type StepStream, streamOfSteps } from "../../protocol/async/steps.js";
+import { createStepStream, endStep, type Step, type StepStream } from "../../protocol/async/steps.js";
 import type { ServerContext } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import type {
@@ -9,7 +9,7 @@ import type {
   SubscribeToTaskRequest,
   TaskPushNotificationConfig,
 } from "../../protocol/model.js";
-import { type Operations, operationOf, type RequestOf, type StreamItem } from "../../protocol/operations.js";
+import { findOperation, type Operations, type RequestOf, type StreamItem } from "../../protocol/operations.js";
 import { isTerminal } from "../../protocol/states.js";
 import { isLastEvent } from "./finals.js";
 
@@ -26,7 +26,7 @@ export function serveV03(handler: Handler): Handler {
     sendMessage: (request, context) => handler.sendMessage(withConfigId(request), context),
     sendStreamingMessage(request, context) {
       const items = handler.sendStreamingMessage(withConfigId(request), context);
-      return (request.message?.taskId ?? "") === "" ? items : wholeTurn(items);
+      return (request.message?.taskId ?? "") === "" ? items : streamWholeTurn(items);
     },
     subscribeToTask: (request, context) => oldSubscription(handler, request, context),
     createTaskPushNotificationConfig: (request, context) =>
@@ -65,7 +65,7 @@ function withConfigId(request: SendMessageRequest): SendMessageRequest {
 type ListRequest = ListTaskPushNotificationConfigsRequest;
 
 function listRequest({ taskId, tenant }: { readonly taskId: string; readonly tenant: string }): ListRequest {
-  const { input } = operationOf("listTaskPushNotificationConfigs");
+  const { input } = findOperation("listTaskPushNotificationConfigs");
   return { ...(create(input) as RequestOf<"listTaskPushNotificationConfigs">), taskId, tenant };
 }
 
@@ -106,14 +106,14 @@ function oldSubscription(
   const firstStep = (): Promise<Step<StreamItem>> => {
     nextStep = () => items.next();
     return items.next().catch(async (error: unknown) => {
-      nextStep = async () => over;
+      nextStep = async () => endStep;
       const endedStep = isUnsupported(error) ? await endedTask(handler, request, context) : undefined;
       if (endedStep === undefined) throw error;
       return endedStep;
     });
   };
   let nextStep = firstStep;
-  return streamOfSteps(
+  return createStepStream(
     () => nextStep(),
     () => items.return?.(),
   );
@@ -138,7 +138,7 @@ async function endedTask(
  * The stream of a message to an existing task. Holds back the last status until the source has ended. Clients up to 0.3
  * stop reading at that status and would miss that the task ended without taking their message.
  */
-export function wholeTurn(source: AsyncIterable<StreamItem>): StepStream<StreamItem> {
+export function streamWholeTurn(source: AsyncIterable<StreamItem>): StepStream<StreamItem> {
   const items = source[Symbol.asyncIterator]();
   let ahead: Step<StreamItem> | undefined;
   const next = async (): Promise<Step<StreamItem>> => {
@@ -148,5 +148,5 @@ export function wholeTurn(source: AsyncIterable<StreamItem>): StepStream<StreamI
     if (step.done !== true && isLastEvent(step.value.response)) ahead = await items.next();
     return step;
   };
-  return streamOfSteps(next, () => items.return?.());
+  return createStepStream(next, () => items.return?.());
 }

@@ -20,9 +20,9 @@ export function withGoCards({ jsonRpc, httpJson, writeCard, ...version }: Versio
 
 type CodecOf = JsonRpcAdapter["codec"];
 
-function withGoReplies(codecOf: CodecOf): CodecOf {
+function withGoReplies(findCodec: CodecOf): CodecOf {
   return (operation) => {
-    const codec = codecOf(operation);
+    const codec = findCodec(operation);
     if (operation.name !== "getExtendedAgentCard") return codec;
     const writeReply: typeof codec.writeReply = (reply, request) => {
       const json = codec.writeReply(reply, request);

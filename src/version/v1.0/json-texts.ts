@@ -6,7 +6,7 @@ import type {
   JsonObject,
   JsonValue,
 } from "@bufbuild/protobuf";
-import { isLarger, isLargerJson, sizeOfContentIn } from "../../protocol/check/size.js";
+import { exceedsJsonSize, exceedsSize, sizeOfContentIn } from "../../protocol/check/size.js";
 import { memberWriters, writeJson } from "../../protocol/codec/json/writer.js";
 import {
   type DynamicMessage,
@@ -15,7 +15,7 @@ import {
   isOneof,
   type OneofValue,
 } from "../../protocol/codec/outline/dynamic.js";
-import { slicesOf } from "../../protocol/codec/text-slices.js";
+import { sliceText } from "../../protocol/codec/text-slices.js";
 import { type ListTasksResponse, type Task, TaskSchema } from "../../protocol/model.js";
 
 // The JSON text of a large message in pieces, so that other work can run between them. A small message is one piece,
@@ -27,7 +27,7 @@ const itemBytes = 64;
 
 /** The text of `writeJson` in pieces, made on demand. */
 export function* jsonTexts(desc: DescMessage, message: AnyMessage): Generator<string> {
-  if (!isLarger(message, pieceBytes)) {
+  if (!exceedsSize(message, pieceBytes)) {
     yield JSON.stringify(writeJson(desc, message));
     return;
   }
@@ -53,11 +53,11 @@ export function* jsonTexts(desc: DescMessage, message: AnyMessage): Generator<st
 
 /** The text of free JSON. Small neighbors in a list or an object are one piece together. */
 function* valueTexts(value: JsonValue): Generator<string> {
-  if (!isLargerJson(value, pieceBytes)) {
+  if (!exceedsJsonSize(value, pieceBytes)) {
     yield JSON.stringify(value);
   } else if (typeof value === "string") {
     yield '"';
-    for (const slice of slicesOf(value, pieceBytes)) yield JSON.stringify(slice).slice(1, -1);
+    for (const slice of sliceText(value, pieceBytes)) yield JSON.stringify(slice).slice(1, -1);
     yield '"';
   } else if (Array.isArray(value)) {
     yield* entryTexts("[", value, (entry) => ["", entry]);
@@ -80,7 +80,7 @@ function* entryTexts<T>(
     const [name, value] = read(entry);
     text += before + name;
     before = ",";
-    if (isLargerJson(value, pieceBytes)) {
+    if (exceedsJsonSize(value, pieceBytes)) {
       yield text;
       yield* valueTexts(value);
       text = "";

@@ -5,11 +5,11 @@ import { foreignNamesIn } from "../foreign-names.js";
 import type { VersionOptions } from "../options.js";
 import { withGoCards } from "./go-requirements.js";
 import { jsonTexts, pageTexts } from "./json-texts.js";
-import { versionOf } from "./version.js";
+import { createVersion } from "./version.js";
 
 /** Creates version 1.0. */
 export function createV1({ limits = defaultValidationLimits, securityRequirements }: VersionOptions = {}): Version {
-  const version = versionOf(limits, { validate, validateRead, foreignNamesIn, jsonTexts, pageTexts });
+  const version = createVersion(limits, { validate, validateRead, foreignNamesIn, jsonTexts, pageTexts });
   return securityRequirements === "go" ? withGoCards(version) : version;
 }
 

@@ -32,7 +32,7 @@ export interface ServerParts extends ServerCode {
 }
 
 /** Version 1.0. Requests are checked against the limits when they are read. */
-export function versionOf(limits: ValidationLimits, server: ServerParts): Version {
+export function createVersion(limits: ValidationLimits, server: ServerParts): Version {
   const { validate } = server;
   const eventTexts = createEventTexts(server);
   const streamWriter = createStreamWriter(eventTexts);
@@ -46,7 +46,7 @@ export function versionOf(limits: ValidationLimits, server: ServerParts): Versio
   const jsonRpc: JsonRpcAdapter = {
     ...jsonAdapter,
     methods,
-    methodOf: ({ method }) => method,
+    findMethod: ({ method }) => method,
     takesPartialEnvelopes: false,
     writeError: jsonRpcFromError,
     readError: errorFromJsonRpc,

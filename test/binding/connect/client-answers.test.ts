@@ -7,7 +7,7 @@ import { encodeEnvelope } from "../../../src/binding/connect/envelope.js";
 import { encodeStatus } from "../../../src/binding/grpc/details.js";
 import { base64FromBytes } from "../../../src/protocol/base64.js";
 import { A2AError, ConnectionError } from "../../../src/protocol/errors.js";
-import { operationOf } from "../../../src/protocol/operations.js";
+import { findOperation } from "../../../src/protocol/operations.js";
 import { connectAgent } from "../../support/connect-agent.js";
 import { echo, serviceOf, statusItem } from "../../support/echo-service.js";
 import { adapter } from "../../support/grpc-agent.js";
@@ -33,8 +33,8 @@ function envelope(flags: number, data: string | Uint8Array): Uint8Array {
 const proto = { "content-type": "application/proto" };
 const connectStream = { "content-type": "application/connect+proto" };
 const grpcWeb = { "content-type": "application/grpc-web+proto" };
-const reply = toBinary(operationOf("sendMessage").output, echo(hello));
-const event = toBinary(operationOf("sendStreamingMessage").output, statusItem(1).response);
+const reply = toBinary(findOperation("sendMessage").output, echo(hello));
+const event = toBinary(findOperation("sendStreamingMessage").output, statusItem(1).response);
 const ok = envelope(128, "grpc-status: 0\r\n");
 
 const clientOf = (url: string, protocol: "connect" | "grpc-web", replyMaxBytes?: number) =>

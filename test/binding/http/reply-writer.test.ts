@@ -8,7 +8,7 @@ import {
 } from "../../../src/binding/http/reply-writer.js";
 import { smallReplyBytes } from "../../../src/binding/server-call.js";
 import { noop } from "../../../src/protocol/async/noop.js";
-import { runAtOnce } from "../../../src/protocol/async/run-at-once.js";
+import { runSteps } from "../../../src/protocol/async/run-steps.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
 import { statusItem } from "../../support/echo-service.js";
 import { createVirtualClock } from "../../support/virtual-clock.js";
@@ -73,7 +73,7 @@ describe("an event stream without events", () => {
       ...call,
       isLarge: () => false,
       reserve: () => 0,
-      work: runAtOnce,
+      work: runSteps,
       service: { limits: { keepAliveMs: limitMs }, clock },
     };
     const writer = { write: () => [{ payload: "{}" }] };

@@ -5,7 +5,7 @@ import { NoInterfaceError } from "../../../src/client/connection.js";
 import { Client } from "../../../src/client/node.js";
 import type { TransportFactory } from "../../../src/client/transports.js";
 import { Client as WebClient } from "../../../src/client/web.js";
-import { bindingNameOf } from "../../../src/protocol/bindings.js";
+import { toBindingName } from "../../../src/protocol/bindings.js";
 import { A2AError } from "../../../src/protocol/errors.js";
 import { TaskSchema } from "../../../src/protocol/model.js";
 import { createVirtualClock } from "../../support/virtual-clock.js";
@@ -74,7 +74,7 @@ describe("among interfaces that all answer", () => {
 });
 
 function named({ protocolBinding, url, protocolVersion }: JsonObject) {
-  return { binding: bindingNameOf(String(protocolBinding)), url, version: protocolVersion };
+  return { binding: toBindingName(String(protocolBinding)), url, version: protocolVersion };
 }
 
 describe("an interface that the client cannot speak to", () => {

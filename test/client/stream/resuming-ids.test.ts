@@ -3,7 +3,7 @@ import { createJsonRpcTransport } from "../../../src/binding/json-rpc/client.js"
 import type { Attempt } from "../../../src/client/interface-client.js";
 import { ResumingStream } from "../../../src/client/stream/resuming-stream.js";
 import { emptyTask } from "../../../src/protocol/fold.js";
-import { invokeStream, invokeUnary, operationOf } from "../../../src/protocol/operations.js";
+import { findOperation, invokeStream, invokeUnary } from "../../../src/protocol/operations.js";
 import { rpcAdapter } from "../../support/http-agent.js";
 import { say } from "../../support/say.js";
 import { type ForeignAgent, foreignAgent, hasty } from "./resuming-agent.js";
@@ -19,7 +19,7 @@ function streamOf({ port }: ForeignAgent, numbers: boolean): LineReader {
       return { first: await rest.next(), rest };
     },
   };
-  const call = { operation: operationOf("sendStreamingMessage"), request: say("go"), options: {} };
+  const call = { operation: findOperation("sendStreamingMessage"), request: say("go"), options: {} };
   return lineReaderOf(
     new ResumingStream({ attempt, clock: hasty, streaming: true, maxBreaks: 5, pollMs: 1, numbers }, call),
   );

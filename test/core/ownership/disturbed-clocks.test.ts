@@ -1,7 +1,7 @@
 import { timestampFromMs, timestampMs, timestampNow } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
 import type { Agent, TurnAborted } from "../../../src/core/agent.js";
-import { callOf, portOf, type TaskStore, taskCalls } from "../../../src/core/ports.js";
+import { callMethod, createPort, type TaskStore, taskCalls } from "../../../src/core/ports.js";
 import { artifact, completed, working } from "../../../src/protocol/events.js";
 import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
 import { beginTask, contextOf, type StartedTask, startHandler } from "../../support/handler.js";
@@ -20,9 +20,9 @@ function settable(time: VirtualClock) {
 /** The way of one process to the store, which can be cut. */
 function lineTo(store: TaskStore) {
   const line = { cut: false };
-  const calls = portOf<Omit<TaskStore, "close">>(taskCalls, (method) => async (...args) => {
+  const calls = createPort<Omit<TaskStore, "close">>(taskCalls, (method) => async (...args) => {
     if (line.cut) throw new Error("no way to the store");
-    return callOf(store, method, args);
+    return callMethod(store, method, args);
   });
   return { line, store: { ...calls, close: async () => {} } satisfies TaskStore };
 }

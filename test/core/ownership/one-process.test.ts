@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Agent } from "../../../src/core/agent.js";
-import { callOf, portOf, type TaskStore, taskCalls } from "../../../src/core/ports.js";
+import { callMethod, createPort, type TaskStore, taskCalls } from "../../../src/core/ports.js";
 import { type CoreProcess, createCoreProcess } from "../../../src/core/process.js";
 import { artifact, inputRequired, reply, working } from "../../../src/protocol/events.js";
 import { silentLogger } from "../../../src/protocol/logger.js";
@@ -24,9 +24,9 @@ function house(limits: Parameters<typeof createCoreProcess>[0]["limits"] = {}): 
   const clock = createVirtualClock();
   const memory = memoryTaskStore({ clock });
   const renewals = new Map<string, number>();
-  const calls = portOf<Omit<TaskStore, "close">>(taskCalls, (method) => (...args) => {
+  const calls = createPort<Omit<TaskStore, "close">>(taskCalls, (method) => (...args) => {
     if (method === "renew") renewals.set(String(args[0]), (renewals.get(String(args[0])) ?? 0) + 1);
-    return callOf(memory, method, args);
+    return callMethod(memory, method, args);
   });
   const store = { ...calls, close: () => memory.close() };
   const process = createCoreProcess({ store, clock, signals: processSignals, logger: silentLogger, limits });

@@ -1,7 +1,7 @@
 import { NoAnswer, StoreUnavailable } from "../../../src/core/store-failure.js";
 import { A2AError } from "../../../src/protocol/errors.js";
 import type { SendMessageRequest, SendMessageResponse, Task } from "../../../src/protocol/model.js";
-import { isStop } from "../../../src/protocol/states.js";
+import { endsBlockingSend } from "../../../src/protocol/states.js";
 import { digestOf, shortDigestOf, statusOf } from "./digest.js";
 import { StoreDown } from "./faulty-store.js";
 import { digestMatchesShort } from "./follower.js";
@@ -79,7 +79,7 @@ export function checkAnswer(journal: Journal, messageId: string, task: Task, pos
   const { records, states } = journal.tasks.get(task.id) ?? { records: [], states: [] };
   const stop = records.findIndex(({ kind }, index) => {
     if (index < record.seq) return false;
-    return kind === "turnEnded" || (kind === "event" && isStop(states[index + 1] ?? 0));
+    return kind === "turnEnded" || (kind === "event" && endsBlockingSend(states[index + 1] ?? 0));
   });
   if (stop >= 0 && position >= stop) return;
   journal.fail(`${messageId} was answered at ${position}, before its stop at ${stop + 1}`);

@@ -1,4 +1,4 @@
-import type { HostedHandler, RequestHandler } from "../../../src/core/request-handler.js";
+import type { ReplaceableHandler, RequestHandler } from "../../../src/core/request-handler.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
 import { meaningOf } from "./answers.js";
 import type { Follower } from "./follower.js";
@@ -46,7 +46,7 @@ export class Caller {
   }
 
   /** Calls of the program that hosts the agent. */
-  host<T>(process: Process, ask: (handler: HostedHandler) => Promise<T>): Promise<T> {
+  host<T>(process: Process, ask: (handler: ReplaceableHandler) => Promise<T>): Promise<T> {
     const answer = Promise.resolve(process.whenUp()).then(() => ask(handlerOf(process)));
     return this.#through(process, answer);
   }
@@ -84,7 +84,7 @@ export class Caller {
   }
 }
 
-function handlerOf({ handler }: Process): HostedHandler {
+function handlerOf({ handler }: Process): ReplaceableHandler {
   if (handler === undefined) throw new TypeError("a process without a handler");
   return handler;
 }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { toBinary } from "@bufbuild/protobuf";
 import { foldStored } from "../../../src/core/task/fold.js";
 import { ArtifactSchema, TaskSchema, TaskState } from "../../../src/protocol/model.js";
-import { isInterrupted, isStop, isTerminal } from "../../../src/protocol/states.js";
+import { endsBlockingSend, isInterrupted, isTerminal } from "../../../src/protocol/states.js";
 import type { TaskHistory } from "./journal.js";
 import { isFair, isPrompt, keepsTasks } from "./weather.js";
 import type { World } from "./world.js";
@@ -96,7 +96,7 @@ async function checkConversation({ journal, store }: World, { id, records, task 
     if (record.kind === "message") return `user ${record.message.messageId}`;
     const { payload } = record.kind === "event" ? record.event : { payload: undefined };
     const status = payload?.case === "statusUpdate" ? payload.value.status : undefined;
-    return status?.message !== undefined && isStop(status.state) ? `agent ${status.message.messageId}` : [];
+    return status?.message !== undefined && endsBlockingSend(status.state) ? `agent ${status.message.messageId}` : [];
   });
   const entryNames = entries.flatMap((entry) => (entry.kind === "artifact" ? [] : `${entry.kind} ${entry.id}`));
   if (!isDeepStrictEqual(entryNames, expected)) {

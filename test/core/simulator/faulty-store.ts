@@ -1,4 +1,11 @@
-import { type CallKind, type Clock, callOf, portOf, type TaskStore, taskCalls } from "../../../src/core/ports.js";
+import {
+  type Clock,
+  callMethod,
+  createPort,
+  type MethodKind,
+  type TaskStore,
+  taskCalls,
+} from "../../../src/core/ports.js";
 import type { Journal } from "./journal.js";
 import type { Process } from "./process.js";
 import type { Random } from "./random.js";
@@ -36,11 +43,11 @@ export class FaultyStore {
     this.#weather = place.weather;
     this.#process = process;
     this.#random = random;
-    const calls = portOf<Omit<TaskStore, "close">>(
+    const calls = createPort<Omit<TaskStore, "close">>(
       taskCalls,
       (method, kind) =>
         (...args) =>
-          this.#call(method === "renew" ? "read" : kind, () => callOf(this.#store, method, args)),
+          this.#call(method === "renew" ? "read" : kind, () => callMethod(this.#store, method, args)),
     );
     this.port = { ...calls, ...this.#journaled(), close: async () => {} };
   }
@@ -77,7 +84,7 @@ export class FaultyStore {
     this.#weather = { slow: 0, slowMs: 0, failing: 0, lateWrites: 0 };
   }
 
-  async #call<T>(kind: CallKind, effect: () => Promise<T>): Promise<T> {
+  async #call<T>(kind: MethodKind, effect: () => Promise<T>): Promise<T> {
     const lateness = this.#lateness(kind);
     await this.#process.whenUp();
     await this.#way();
@@ -94,7 +101,7 @@ export class FaultyStore {
     return result.value;
   }
 
-  #lateness(kind: CallKind): "before" | "after" | undefined {
+  #lateness(kind: MethodKind): "before" | "after" | undefined {
     const { lateWrites } = this.#weather;
     if (lateWrites === 0 || kind === "read" || !this.#random.chance(lateWrites)) return undefined;
     return this.#random.pick(["before", "after"]);

@@ -3,7 +3,7 @@ import { toBinary } from "@bufbuild/protobuf";
 import { parseEventId } from "../../../src/core/task/event-id.js";
 import { StreamResponseSchema, TaskState } from "../../../src/protocol/model.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
-import { isInterrupted, isStop, isTerminal } from "../../../src/protocol/states.js";
+import { endsBlockingSend, isInterrupted, isTerminal } from "../../../src/protocol/states.js";
 import { responseUnderName } from "../../../src/protocol/task-names.js";
 import { digestOf, shortDigestOf } from "./digest.js";
 import type { Journal, TaskHistory } from "./journal.js";
@@ -102,7 +102,7 @@ export class Follower {
       if (record?.kind === "turnEnded" && from !== undefined) return seq;
       if (record?.kind !== "event" || record.event.payload.case !== "statusUpdate") continue;
       if (isTerminal(state)) return seq;
-      if (from !== undefined && isStop(state) && state !== TaskState.AUTH_REQUIRED) return seq;
+      if (from !== undefined && endsBlockingSend(state) && state !== TaskState.AUTH_REQUIRED) return seq;
     }
     return undefined;
   }

@@ -1,5 +1,5 @@
 import type { Clock } from "../../../src/core/ports.js";
-import type { HostedHandler } from "../../../src/core/request-handler.js";
+import type { ReplaceableHandler } from "../../../src/core/request-handler.js";
 
 /** What a caller receives when its process died. */
 export class ConnectionLost extends Error {}
@@ -12,7 +12,7 @@ export class Process {
   readonly agentClock: Clock;
   /** Rejects when it dies. */
   readonly died: Promise<never>;
-  handler: HostedHandler | undefined;
+  handler: ReplaceableHandler | undefined;
   state: "up" | "paused" | "dead" = "up";
   /** It is shutting down: streams end early and new work is refused. */
   leaving = false;

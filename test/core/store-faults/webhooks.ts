@@ -2,7 +2,7 @@ import type { PushService, PushStore, TaskStore } from "../../../src/core/ports.
 import { type Logger, silentLogger } from "../../../src/protocol/logger.js";
 import { TaskState } from "../../../src/protocol/model.js";
 import { type Adoption, startAdoption } from "../../../src/push/adoption.js";
-import { CallScheduler } from "../../../src/push/call-scheduler.js";
+import { AttemptScheduler } from "../../../src/push/attempt-scheduler.js";
 import { defaultPushLimits } from "../../../src/push/limits.js";
 import { createWebhookDeliveries, type WebhookDeliveries } from "../../../src/push/webhook-delivery.js";
 import { memoryPushStore } from "../../../src/store/memory/push-store.js";
@@ -64,9 +64,9 @@ export class Webhooks {
       tasks,
       limits,
       everyEvent: false,
-      scheduler: new CallScheduler({ clock, logger: silentLogger, limits }),
-      adapterOf: () => v1.push,
-      call: async ({ id }, { body }) => {
+      scheduler: new AttemptScheduler({ clock, logger: silentLogger, limits }),
+      findAdapter: () => v1.push,
+      post: async ({ id }, { body }) => {
         this.#received.set(id, [...(this.#received.get(id) ?? []), body]);
         return { kind: "taken" };
       },

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { EntryFacts } from "../../../src/core/conversation/entries.js";
 import type { LogRecord } from "../../../src/core/ports.js";
-import { deriveEntries, type OpenArtifacts, openAfter } from "../../../src/core/task/conversation-tracker.js";
+import { deriveEntries, type OpenArtifacts, updateOpenArtifacts } from "../../../src/core/task/conversation-tracker.js";
 import { applyRecord } from "../../../src/core/task/fold.js";
 import { artifact, completed, working } from "../../../src/protocol/events.js";
 import { emptyTask } from "../../../src/protocol/fold.js";
@@ -32,7 +32,7 @@ function entriesOfBatches(records: readonly LogRecord[], lengths: readonly numbe
   for (let from = 0, batch = 0; from < records.length; batch++) {
     const batchRecords = records.slice(from, from + (lengths[batch % lengths.length] ?? 1));
     entries.push(...deriveEntries({ task, open }, batchRecords, facts));
-    open = openAfter(open, batchRecords);
+    open = updateOpenArtifacts(open, batchRecords);
     for (const record of batchRecords) applyRecord(task, record);
     from += batchRecords.length;
   }
@@ -51,7 +51,7 @@ describe("what a task adds to its conversation", () => {
   });
 
   it("is known before the write, and a write that is refused changes nothing", () => {
-    const open = openAfter(undefined, [recordOf("a", 1)]);
+    const open = updateOpenArtifacts(undefined, [recordOf("a", 1)]);
     const ending = [recordOf("b", 2), recordOf("stop", 3)];
     const task = emptyTask("task", "context");
     const first = deriveEntries({ task, open }, ending, facts);
@@ -60,8 +60,8 @@ describe("what a task adds to its conversation", () => {
   });
 
   it("costs a record the same however many artifacts are open", () => {
-    const open = openAfter(undefined, [recordOf("a", 1)]);
+    const open = updateOpenArtifacts(undefined, [recordOf("a", 1)]);
     // The map itself: a copy for each record would cost more with each artifact.
-    expect(openAfter(open, [recordOf("b", 2)])).toBe(open);
+    expect(updateOpenArtifacts(open, [recordOf("b", 2)])).toBe(open);
   });
 });

@@ -5,15 +5,15 @@ const park = { wakeAt: undefined };
 
 const outputs: Readonly<Record<string, (state: TurnState) => void>> = {
   silent: () => undefined,
-  speaking: (state) => state.speak(),
+  speaking: (state) => state.emitEvent(),
   stopped: (state) => state.status(true),
   parked: (state) => state.park(park),
   answered: (state) => state.answer(),
 };
 
 const transitions: Readonly<Record<string, (state: TurnState) => void>> = {
-  speak: (state) => state.speak(),
-  take: (state) => state.take(),
+  speak: (state) => state.emitEvent(),
+  take: (state) => state.takeMessage(),
   "status that stops": (state) => state.status(true),
   "status that does not": (state) => state.status(false),
   park: (state) => state.park(park),
@@ -44,7 +44,7 @@ describe("the output of a turn", () => {
   it.each(["parked", "answered"])("when %s, refuses everything but a message that was being taken", (from) => {
     const refused = (transition: string): string => `invalid transition of a turn: ${transition} while ${from}`;
     expect(Object.keys(transitions).map((transition) => nextOf(from, transition))).toEqual([
-      refused("speak"),
+      refused("emit"),
       from,
       refused("status"),
       refused("status"),

@@ -1,6 +1,6 @@
 import { reply, type Server, serve } from "trivium";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Operation, operationOf, operations } from "../../../src/protocol/operations.js";
+import { findOperation, type Operation, operations } from "../../../src/protocol/operations.js";
 import { rawGrpc } from "../../support/raw-grpc.js";
 import { rawHttpJson, rawJsonRpc } from "../../support/raw-http.js";
 import { expectCallersFault, type FaultyCall, type RawOutcome, type RawWire } from "../../support/raw-wire.js";
@@ -27,7 +27,7 @@ beforeAll(async () => {
 
 afterAll(() => server.close());
 
-const good = operationOf("listTasks");
+const good = findOperation("listTasks");
 
 async function expectServes(wire: RawWire): Promise<void> {
   expect((await wire.call(good, { pageSize: 1 })).error).toBeUndefined();

@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { reply } from "trivium";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { operationOf } from "../../../src/protocol/operations.js";
+import { findOperation } from "../../../src/protocol/operations.js";
 import { frame, type RawSession, rawSession } from "../../support/grpc-raw.js";
 import { encodeLoosely, grpcOutcome } from "../../support/raw-grpc.js";
 import { expectCallersFault } from "../../support/raw-wire.js";
@@ -41,7 +41,7 @@ beforeEach(() => {
 
 const encode = (changes: JsonObject): Buffer => {
   const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "hello" }], ...changes };
-  return Buffer.from(encodeLoosely(operationOf("sendMessage").input, { message }));
+  return Buffer.from(encodeLoosely(findOperation("sendMessage").input, { message }));
 };
 const good = encode({});
 

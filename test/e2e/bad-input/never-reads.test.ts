@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { setImmediate } from "node:timers/promises";
 import { artifact, completed } from "trivium";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { operationOf } from "../../../src/protocol/operations.js";
+import { findOperation } from "../../../src/protocol/operations.js";
 import { frame } from "../../support/grpc-raw.js";
 import { http2Session, wireTo } from "../../support/http-calls.js";
 import { encodeLoosely } from "../../support/raw-grpc.js";
@@ -97,7 +97,7 @@ it("a gRPC stream waits for its reader, then arrives whole", async () => {
     te: "trailers",
   });
   stream.pause();
-  stream.end(frame(encodeLoosely(operationOf("sendStreamingMessage").input, { message })));
+  stream.end(frame(encodeLoosely(findOperation("sendStreamingMessage").input, { message })));
   await expectAgentGoesOn();
   let bytes = 0;
   stream.on("data", (piece: Buffer) => {

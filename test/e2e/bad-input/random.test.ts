@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { reply } from "trivium";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { setOwn } from "../../../src/protocol/codec/outline/dynamic.js";
-import { operationOf, operations } from "../../../src/protocol/operations.js";
+import { findOperation, operations } from "../../../src/protocol/operations.js";
 import { frame, rawSession } from "../../support/grpc-raw.js";
 import { httpEnds } from "../../support/http-ends.js";
 import { grpcOutcome, rawGrpc } from "../../support/raw-grpc.js";
@@ -100,7 +100,7 @@ describe.each(Object.entries(wires))("over %s", (_, open) => {
       if (call !== undefined) expectCallersFault(await call.send());
     };
     await fc.assert(fc.asyncProperty(fc.oneof(nearly, wild), answered), { numRuns: tries(100, 2_000) });
-    expect((await wire.call(operationOf("listTasks"), { pageSize: 1 })).error).toBeUndefined();
+    expect((await wire.call(findOperation("listTasks"), { pageSize: 1 })).error).toBeUndefined();
   });
 });
 

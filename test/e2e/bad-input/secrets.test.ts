@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { A2AError, type Agent, type Authenticate, artifact, memoryTaskStore, working } from "trivium";
 import { describe, expect, it } from "vitest";
-import { operationOf } from "../../../src/protocol/operations.js";
+import { findOperation } from "../../../src/protocol/operations.js";
 import { connectBody, connectTarget } from "../../support/http-ends.js";
 import { rawGrpc } from "../../support/raw-grpc.js";
 import { httpLine, json, rawHttpJson, rawJsonRpc } from "../../support/raw-http.js";
@@ -70,8 +70,8 @@ describe.each(leaks)("an agent that %s", (how, agent) => {
     for (const name of ["sendMessage", "sendStreamingMessage"] as const) {
       await using served = await startAgent("JSONRPC", { agent });
       using wire = open(served.server.port);
-      const { text: reply } = await wire.call(operationOf(name), { message });
-      const listed = await wire.call(operationOf("listTasks"), { includeArtifacts: true, historyLength: 100 });
+      const { text: reply } = await wire.call(findOperation(name), { message });
+      const listed = await wire.call(findOperation("listTasks"), { includeArtifacts: true, historyLength: 100 });
       expect(reply + listed.text).not.toContain(secret);
       expectNoInternals(reply + listed.text);
       if (!how.startsWith("gives an error")) expect(served.log.some(({ level }) => level === "error")).toBe(true);
@@ -103,7 +103,7 @@ it.each(leaks.slice(0, 6))(
   async (_, agent) => {
     await using served = await startAgent("JSONRPC", { agent });
     using wire = rawJsonRpc(served.server.port);
-    const { text: reply } = await wire.call(operationOf("sendMessage"), { message });
+    const { text: reply } = await wire.call(findOperation("sendMessage"), { message });
     expectLogged(served);
     const reference = /reference ([\w-]+)/.exec(reply)?.[1];
     expect(served.log.find(({ level }) => level === "error")?.fields).toMatchObject({ reference });
@@ -122,7 +122,7 @@ describe.each(Object.entries(wires))("over %s, no details leak of a failure in",
     const options = { authenticate: () => ({ owner: "o" }), agent: async () => {}, store };
     await using served = await startAgent("JSONRPC", { ...options, card });
     using wire = open(served.server.port);
-    const { error, text: reply } = await wire.call(operationOf(name), {});
+    const { error, text: reply } = await wire.call(findOperation(name), {});
     expect(error?.code).toBe(code);
     expect(reply).not.toContain(secret);
     expectNoInternals(reply);
@@ -138,7 +138,7 @@ describe.each(Object.entries(wires))("over %s, no details leak of a failure in",
     });
     using wire = open(served.server.port);
     for (const name of ["sendMessage", "sendStreamingMessage", "listTasks"] as const) {
-      const { error, text: reply } = await wire.call(operationOf(name), { message });
+      const { error, text: reply } = await wire.call(findOperation(name), { message });
       expect(error?.code).toBe("unauthenticated");
       expect(reply).not.toContain(secret);
       expectNoInternals(reply);

@@ -1,7 +1,7 @@
 import { constants } from "node:http2";
 import { reply } from "trivium";
 import { describe, expect, it, vi } from "vitest";
-import { operationOf } from "../../../src/protocol/operations.js";
+import { findOperation } from "../../../src/protocol/operations.js";
 import { frame, rawSession } from "../../support/grpc-raw.js";
 import { http2Session, type Wire, wireTo } from "../../support/http-calls.js";
 import { httpEnds } from "../../support/http-ends.js";
@@ -18,7 +18,7 @@ const quickIdle = { keepAliveIdleMs: 200 };
 const [rpc] = httpEnds;
 const body = rpc?.body ?? "";
 const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "hello" }] };
-const goodFrame = frame(encodeLoosely(operationOf("sendMessage").input, { message }));
+const goodFrame = frame(encodeLoosely(findOperation("sendMessage").input, { message }));
 
 /** A server of one case. Cases that wait run at the same time. */
 interface Scene extends AsyncDisposable {

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { type OperationName, operationOf } from "../../../src/protocol/operations.js";
+import { findOperation, type OperationName } from "../../../src/protocol/operations.js";
 import type { NameKind } from "./names.js";
 import { type Outcome, victim, type Who, type World } from "./world.js";
 
@@ -15,7 +15,7 @@ export function message(who: Who, kind: string, messageId: string, more: JsonObj
 
 /** A call of version 1.0 that has to succeed. */
 async function done(world: World, who: Who, name: OperationName, request: JsonObject): Promise<Outcome> {
-  const outcome = await world.call(who, { operation: operationOf(name), request, over: "JSONRPC" });
+  const outcome = await world.call(who, { operation: findOperation(name), request, over: "JSONRPC" });
   if (outcome.error !== undefined) throw outcome.error;
   return outcome;
 }
@@ -40,7 +40,7 @@ export async function settleVictim(world: World): Promise<Names> {
   const running = await call("sendMessage", { message: message(victim, "run", "message-run"), configuration: now });
   // 0.1 has names that callers choose.
   await world.call(victim, {
-    operation: operationOf("sendMessage"),
+    operation: findOperation("sendMessage"),
     request: { message: message(victim, "ask", "message-named", { taskId: "berth-7", contextId: "the-pier" }) },
     over: "JSONRPC 0.1",
   });

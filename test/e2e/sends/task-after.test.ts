@@ -1,6 +1,6 @@
 import { A2AError, artifact, type Message, reply, working } from "trivium";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type ErrorCode, errorCodes, messageInWords } from "../../../src/protocol/errors.js";
+import { type ErrorCode, errorCodes, formatErrorMessage } from "../../../src/protocol/errors.js";
 import { errorOf, messageOf, openStream, requestOf, say, stateOf, taskOf, textIn } from "../../support/say.js";
 import { overEach, overEveryWire, type ServedAgent } from "../../support/serve-agent.js";
 import { createVirtualClock } from "../../support/virtual-clock.js";
@@ -132,7 +132,7 @@ overEach(wiresThat("tell the agent's answer"), (start) => {
       expect(await errorOf(call)).toMatchObject(
         errorOverWire(served.wire, {
           code: publicCode,
-          message: messageInWords(publicCode, "just so"),
+          message: formatErrorMessage(publicCode, "just so"),
           metadata: { a: "b" },
         }),
       );

@@ -7,7 +7,7 @@ import { analystCard } from "../../../examples/demo/card.js";
 import { documentsOf, maxBytes } from "../../../examples/demo/documents.js";
 import { createJsonRpcTransport } from "../../../src/binding/json-rpc/client.js";
 import type { CallOptions } from "../../../src/protocol/context.js";
-import { type Operations, operationOf } from "../../../src/protocol/operations.js";
+import { findOperation, type Operations } from "../../../src/protocol/operations.js";
 import type { JsonRpcAdapter } from "../../../src/version/codec.js";
 import { v1 } from "../../../src/version/v1.0/v1.js";
 
@@ -50,7 +50,7 @@ const requestOf = (parts: readonly object[], rest: object = {}, configuration: o
 });
 
 async function send(...request: Parameters<typeof requestOf>): Promise<Task> {
-  const codec = adapter.codec(operationOf("sendMessage"));
+  const codec = adapter.codec(findOperation("sendMessage"));
   const read = codec.readRequest(JSON.parse(JSON.stringify(requestOf(...request))));
   const answer = await transport.sendMessage(read as Parameters<typeof transport.sendMessage>[0], {});
   return (JSON.parse(JSON.stringify(codec.writeReply(answer, read))) as { readonly task: Task }).task;
@@ -135,7 +135,7 @@ describe("the text analyst", () => {
   });
 
   it("streams the report section by section", async () => {
-    const operation = operationOf("sendStreamingMessage");
+    const operation = findOperation("sendStreamingMessage");
     const request = adapter
       .codec(operation)
       .readRequest(JSON.parse(JSON.stringify(requestOf([{ text: "One. Two." }]))));

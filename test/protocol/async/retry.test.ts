@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { grownPause, type RetryPlan, retry } from "../../../src/protocol/async/retry.js";
+import { backoffMs, type RetryPlan, retry } from "../../../src/protocol/async/retry.js";
 
 /** A clock that runs timers at once and records their pauses. */
 function hasty(pauseAfter: RetryPlan["pauseAfter"]): RetryPlan & { readonly pauses: number[] } {
@@ -27,13 +27,13 @@ describe("pauses", () => {
     [{ firstMs: 200, maxMs: 2000, factor: 1.5 }, [200, 300, 450, 675, 1012.5]],
     [{ firstMs: 100 }, [100, 200, 400, 800, 1600]],
   ])("grow by %j", (growth, pauses) => {
-    expect(pauses.map((_, index) => grownPause(index + 1, growth))).toEqual(pauses);
+    expect(pauses.map((_, index) => backoffMs(index + 1, growth))).toEqual(pauses);
   });
 });
 
 describe("a retry", () => {
   it("ends with the first success", async () => {
-    const plan = hasty((_, failures) => grownPause(failures, { firstMs: 1 }));
+    const plan = hasty((_, failures) => backoffMs(failures, { firstMs: 1 }));
     expect(await retry(failing(3), plan)).toBe("call 4");
     expect(plan.pauses).toEqual([1, 2, 4]);
   });

@@ -1,6 +1,6 @@
 import { type Message as AnyMessage, create, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { isLargerJson, sizeOfContentIn, sizeOfJson, sizeOfMessage } from "../../../src/protocol/check/size.js";
+import { exceedsJsonSize, sizeOfContentIn, sizeOfJson, sizeOfMessage } from "../../../src/protocol/check/size.js";
 import { compactValue } from "../../../src/protocol/codec/json/compact-value.js";
 import {
   ArtifactSchema,
@@ -106,9 +106,9 @@ describe("the size of a task", () => {
 describe("the size of free JSON", () => {
   it("is measured only as far as a limit asks", () => {
     const { object, reads } = countedObject(5000);
-    expect(isLargerJson(object, 1000)).toBe(true);
+    expect(exceedsJsonSize(object, 1000)).toBe(true);
     expect(reads()).toBe(0);
-    expect(isLargerJson([Array(1000).fill(0), object], 1000)).toBe(true);
+    expect(exceedsJsonSize([Array(1000).fill(0), object], 1000)).toBe(true);
     expect(reads()).toBe(0);
   });
 
@@ -118,7 +118,7 @@ describe("the size of free JSON", () => {
     ["an object", { a: Array(100).fill(1), b: { c: "x".repeat(100) } }],
   ])("is larger than what is below its size, and not than its size: %s", (_, json) => {
     const size = sizeOfJson(json);
-    expect(isLargerJson(json, size - 1)).toBe(true);
-    expect(isLargerJson(json, size)).toBe(false);
+    expect(exceedsJsonSize(json, size - 1)).toBe(true);
+    expect(exceedsJsonSize(json, size)).toBe(false);
   });
 });

@@ -5,7 +5,7 @@ import { MessageSchema, PartSchema, SendMessageRequestSchema } from "../../../ge
 import { validate } from "../../../src/protocol/check/validate.js";
 import { readJson } from "../../../src/protocol/codec/json/reader.js";
 import { A2AError, type FieldViolation } from "../../../src/protocol/errors.js";
-import { type OperationName, operationOf } from "../../../src/protocol/operations.js";
+import { findOperation, type OperationName } from "../../../src/protocol/operations.js";
 import { defaultValidationLimits } from "../../../src/protocol/validation-limits.js";
 import { v1 } from "../../../src/version/v1.0/v1.js";
 
@@ -52,7 +52,7 @@ const cases: readonly (readonly [OperationName, JsonObject, string, string])[] =
 ];
 
 describe.each(cases)("%s with %j", (name, json, field, description) => {
-  const operation = operationOf(name);
+  const operation = findOperation(name);
 
   it(`is refused over JSON: ${field} ${description}`, () => {
     expect(violationsOf(() => v1.jsonRpc?.codec(operation).readRequest(json))).toEqual([{ field, description }]);
@@ -66,7 +66,7 @@ describe.each(cases)("%s with %j", (name, json, field, description) => {
 });
 
 it("a page of no size is refused in JSON, and in protobuf is a size that was not given", () => {
-  const operation = operationOf("listTasks");
+  const operation = findOperation("listTasks");
   const violation = { field: "pageSize", description: "must be 1 to 100" };
   const json = { pageSize: 0 };
   expect(violationsOf(() => v1.jsonRpc?.codec(operation).readRequest(json))).toEqual([violation]);
@@ -84,7 +84,7 @@ describe("a value at a limit is accepted", () => {
     ["listTaskPushNotificationConfigs", { taskId: "t", pageSize: 0 }],
     ["getExtendedAgentCard", {}],
   ])("%s", (name, json) => {
-    expect(violationsOf(() => v1.jsonRpc?.codec(operationOf(name)).readRequest(json))).toEqual([]);
+    expect(violationsOf(() => v1.jsonRpc?.codec(findOperation(name)).readRequest(json))).toEqual([]);
   });
 });
 
@@ -113,7 +113,7 @@ it.each([58, 59, 60, 61])("takes %d levels of data in a request over gRPC when i
   let data: JsonValue = 1;
   for (let level = 0; level < levels; level++) data = [data];
   const request = { message: { ...message, parts: [{ data }] } };
-  const operation = operationOf("sendMessage");
+  const operation = findOperation("sendMessage");
   const wire = readJson(operation.input, request, { maxDepth: 100 }).message;
   const overJson = violationsOf(() => v1.jsonRpc?.codec(operation).readRequest(request));
   expect(overJson).toHaveLength(levels > 60 ? 1 : 0);
@@ -121,7 +121,7 @@ it.each([58, 59, 60, 61])("takes %d levels of data in a request over gRPC when i
 });
 
 it("refuses a number that is no state, and a time out of range", () => {
-  const list = operationOf("listTasks");
+  const list = findOperation("listTasks");
   const request = create(list.input, { status: 99, statusTimestampAfter: { seconds: 10n ** 15n } } as never);
   expect(violationsOf(() => v1.grpc?.readRequest(list, request)).map(({ field }) => field)).toEqual([
     "status",
@@ -131,7 +131,7 @@ it("refuses a number that is no state, and a time out of range", () => {
 
 it("names a field once when both reading and validating find it wrong, and everything else beside it", () => {
   const json = { message: { role: "ROLE_KING", parts: [7, {}], taskId: long(300) } };
-  const violations = violationsOf(() => v1.jsonRpc?.codec(operationOf("sendMessage")).readRequest(json));
+  const violations = violationsOf(() => v1.jsonRpc?.codec(findOperation("sendMessage")).readRequest(json));
   expect(violations.map(({ field }) => field).toSorted()).toEqual([
     "message.messageId",
     "message.parts[0]",
@@ -142,7 +142,7 @@ it("names a field once when both reading and validating find it wrong, and every
 });
 
 it("reports no missing members inside a field that is not an object", () => {
-  const violations = violationsOf(() => v1.jsonRpc?.codec(operationOf("sendMessage")).readRequest({ message: "hi" }));
+  const violations = violationsOf(() => v1.jsonRpc?.codec(findOperation("sendMessage")).readRequest({ message: "hi" }));
   expect(violations).toEqual([{ field: "message", description: "must be an object, not a string" }]);
 });
 

@@ -6,7 +6,7 @@ import { isSameMessage } from "../../../src/protocol/check/same-message.js";
 import { sizeOfMessage } from "../../../src/protocol/check/size.js";
 import { readBinary } from "../../../src/protocol/codec/binary/reader.js";
 import { writeBinary } from "../../../src/protocol/codec/binary/writer.js";
-import { compactValue, keptJsonOf } from "../../../src/protocol/codec/json/compact-value.js";
+import { compactValue, findKeptJson } from "../../../src/protocol/codec/json/compact-value.js";
 import { readJson } from "../../../src/protocol/codec/json/reader.js";
 import { writeJson } from "../../../src/protocol/codec/json/writer.js";
 import { type Message, MessageSchema, type Part, PartSchema, Role } from "../../../src/protocol/model.js";
@@ -16,7 +16,7 @@ import { heapOf } from "../../support/heap.js";
 const json = { list: [1, "two", null, [true]], object: { a: {} } };
 
 function keptIn({ content }: Part): unknown {
-  return content.case === "data" ? keptJsonOf(content.value) : undefined;
+  return content.case === "data" ? findKeptJson(content.value) : undefined;
 }
 
 describe("a value that keeps its JSON", () => {
@@ -38,7 +38,7 @@ describe("a value that keeps its JSON", () => {
   it("is an ordinary message once it was read", () => {
     const value = compactValue(json);
     const { kind } = value;
-    expect(keptJsonOf(value)).toBeUndefined();
+    expect(findKeptJson(value)).toBeUndefined();
     expect(value.kind).toBe(kind);
     if (kind.case === "structValue") kind.value.fields = {};
     expect(toJson(ValueSchema, value)).toEqual({});
@@ -49,7 +49,7 @@ describe("a value that keeps its JSON", () => {
   it("can be changed before it is read", () => {
     const value = compactValue(json);
     value.kind = { case: "numberValue", value: 7 };
-    expect(keptJsonOf(value)).toBeUndefined();
+    expect(findKeptJson(value)).toBeUndefined();
     expect(toJson(ValueSchema, value)).toBe(7);
   });
 

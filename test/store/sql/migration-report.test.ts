@@ -10,7 +10,7 @@ import { temporaryFolder } from "./temporary-folder.js";
 function reported() {
   const clock = createTestClock();
   const lines: string[] = [];
-  const { report, end } = createMigrationReport({ clock, say: (line) => lines.push(line) });
+  const { report, end } = createMigrationReport({ clock, report: (line) => lines.push(line) });
   const statement = (number: number) =>
     report({ kind: "statement", schema: 3, name: "labels", statement: number, statements: 4 });
   return { clock, lines, report, statement, end };

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AppendRow, ConversationWriteRow, LogRow, NewTaskRow } from "../../../src/store/sql/rows.js";
-import type { BackendCall } from "../../../src/store/sqlite/messages.js";
+import type { BackendRequest } from "../../../src/store/sqlite/messages.js";
 import { type GroupWrite, packWrites, unpackWrites } from "../../../src/store/sqlite/packed.js";
 
 const whole = fc.nat(2 ** 31);
@@ -64,7 +64,7 @@ const write: fc.Arbitrary<GroupWrite> = fc.oneof(
   fc.record({ kind: fc.constant("conversations"), rows: fc.array(conversation, { minLength: 1, maxLength: 3 }) }),
   fc.record({
     kind: fc.constant("call"),
-    call: fc.constant<BackendCall>({ port: "tasks", method: "retire", args: ["here"] }),
+    call: fc.constant<BackendRequest>({ port: "tasks", method: "retire", args: ["here"] }),
   }),
 );
 

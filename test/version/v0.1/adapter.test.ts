@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { A2AError, type ErrorCode, errorCodes, errorTable, invalidParams } from "../../../src/protocol/errors.js";
 import { completed, reply } from "../../../src/protocol/events.js";
 import { GetTaskRequestSchema, type StreamResponse, TaskSchema, TaskState } from "../../../src/protocol/model.js";
-import { type OperationName, operationOf } from "../../../src/protocol/operations.js";
+import { findOperation, type OperationName } from "../../../src/protocol/operations.js";
 import { createV01 } from "../../../src/version/v0.1/v01.js";
 
 const { jsonRpc, push } = createV01();
@@ -21,12 +21,12 @@ describe("methods of 0.1", () => {
     ["tasks/pushNotification/get", "getTaskPushNotificationConfig"],
   ])("%s is %s, both ways", (method, name) => {
     expect(adapter.methods.get(method)?.name).toBe(name);
-    expect(adapter.methodOf(operationOf(name))).toBe(method);
+    expect(adapter.findMethod(findOperation(name))).toBe(method);
   });
 
   it.each(["listTasks", "getExtendedAgentCard"] as const)("does not exist for %s", (name) => {
-    expect(adapter.methodOf(operationOf(name))).toBeUndefined();
-    expect(() => adapter.codec(operationOf(name))).toThrow(TypeError);
+    expect(adapter.findMethod(findOperation(name))).toBeUndefined();
+    expect(() => adapter.codec(findOperation(name))).toThrow(TypeError);
   });
 
   it.each<[JsonValue | undefined, string | undefined]>([
@@ -49,8 +49,8 @@ describe("errors of 0.1", () => {
   ]);
   /** Errors without a number of their own in 0.1 become an unsupported operation and start with its text. */
   const unsupported = errorTable.unsupportedOperation.words;
-  const streams = operationOf("sendStreamingMessage");
-  const sends = operationOf("sendMessage");
+  const streams = findOperation("sendStreamingMessage");
+  const sends = findOperation("sendMessage");
 
   it.each<[ErrorCode, number]>([
     ["taskNotFound", -32001],
@@ -98,7 +98,7 @@ describe("errors of 0.1", () => {
   it("name fields in the words of 0.1, as far as there is room", () => {
     const fields = ["url", "token", "authentication.scheme", "taskId"];
     const error = invalidParams(...fields.map((field) => ({ field, description: "is wrong" })));
-    expect(adapter.writeError(error, operationOf("createTaskPushNotificationConfig"))["message"]).toBe(
+    expect(adapter.writeError(error, findOperation("createTaskPushNotificationConfig"))["message"]).toBe(
       "invalid parameters: pushNotificationConfig.url is wrong; pushNotificationConfig.token is wrong; " +
         "pushNotificationConfig.authentication.schemes[0] is wrong; 1 more",
     );
@@ -222,6 +222,6 @@ describe("the wire examples of 0.1", () => {
     const json = { code: -32007, message: "Authentication required" };
     const error = adapter.readError(json);
     expect(error.code).toBe("unauthenticated");
-    expect(adapter.writeError(error, operationOf("subscribeToTask"))).toEqual(json);
+    expect(adapter.writeError(error, findOperation("subscribeToTask"))).toEqual(json);
   });
 });

@@ -2,7 +2,7 @@ import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { createTransport } from "../../../src/binding/transport.js";
 import { GetTaskRequestSchema, TaskState } from "../../../src/protocol/model.js";
-import { invokeUnary, operationOf, type RequestOf } from "../../../src/protocol/operations.js";
+import { findOperation, invokeUnary, type RequestOf } from "../../../src/protocol/operations.js";
 import { callV01 } from "../../../src/version/v0.1/calls.js";
 import { foreignAgent } from "./foreign-agent.js";
 import { message } from "./messages.js";
@@ -145,7 +145,7 @@ describe("an error of an agent", () => {
     [401, -32007, "unauthenticated"],
   ])("is read from the body, with HTTP status %d and code %d", async (status, code, expected) => {
     await using agent = await foreignAgent(({ fail }) => fail(status, { code, message: "no", data: "because" }));
-    const cancel = { ...create(operationOf("cancelTask").input), id: "t" } as RequestOf<"cancelTask">;
+    const cancel = { ...create(findOperation("cancelTask").input), id: "t" } as RequestOf<"cancelTask">;
     await expect(agent.operations.cancelTask(cancel, {})).rejects.toMatchObject({
       code: expected,
       message: "no: because",
@@ -157,12 +157,12 @@ describe("operations that 0.1 does not have", () => {
   const request = <K extends "listTaskPushNotificationConfigs" | "deleteTaskPushNotificationConfig">(
     name: K,
     init: object,
-  ): RequestOf<K> => ({ ...create(operationOf(name).input), ...init }) as RequestOf<K>;
+  ): RequestOf<K> => ({ ...create(findOperation(name).input), ...init }) as RequestOf<K>;
 
   it.each(["listTasks", "getExtendedAgentCard"] as const)("%s is refused without a request", async (name) => {
     await using agent = await foreignAgent(({ result }) => result({}));
     const call = agent.operations[name] as (request: object, options: object) => Promise<unknown>;
-    await expect(call(create(operationOf(name).input), {})).rejects.toMatchObject({ code: "unsupportedOperation" });
+    await expect(call(create(findOperation(name).input), {})).rejects.toMatchObject({ code: "unsupportedOperation" });
     expect(agent.requests).toEqual([]);
   });
 

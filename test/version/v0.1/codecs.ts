@@ -1,6 +1,6 @@
 import { create, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf";
 import { GetTaskRequestSchema, type Part, PartSchema, type Task, TaskSchema } from "../../../src/protocol/model.js";
-import { type OperationName, operationOf } from "../../../src/protocol/operations.js";
+import { findOperation, type OperationName } from "../../../src/protocol/operations.js";
 import type { JsonRpcAdapter, OperationCodec } from "../../../src/version/codec.js";
 import { createV01 } from "../../../src/version/v0.1/v01.js";
 
@@ -12,7 +12,7 @@ function missing(): never {
 }
 
 export function codecOf(name: OperationName): OperationCodec {
-  return adapter.codec(operationOf(name));
+  return adapter.codec(findOperation(name));
 }
 
 /** For replies whose reading does not depend on the request. */

@@ -2,7 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Role, type SendMessageRequest } from "../../../src/protocol/model.js";
-import { operationOf } from "../../../src/protocol/operations.js";
+import { findOperation } from "../../../src/protocol/operations.js";
 import { messageJson } from "./arbitrary.js";
 import { adapter, anyRequest, codecOf } from "./codecs.js";
 
@@ -157,7 +157,7 @@ describe("params", () => {
   });
 
   it("that delete a push configuration set none", () => {
-    expect(adapter.methodOf(operationOf("deleteTaskPushNotificationConfig"))).toBe("tasks/pushNotification/set");
+    expect(adapter.findMethod(findOperation("deleteTaskPushNotificationConfig"))).toBe("tasks/pushNotification/set");
     const remove = codecOf("deleteTaskPushNotificationConfig");
     const request = remove.readRequest({ id: "t" });
     expect(remove.writeRequest(request)).toEqual({ id: "t", pushNotificationConfig: null });

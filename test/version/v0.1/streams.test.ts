@@ -8,7 +8,7 @@ import {
   TaskSchema,
   TaskState,
 } from "../../../src/protocol/model.js";
-import { type Operation, operationOf, type StreamItem } from "../../../src/protocol/operations.js";
+import { findOperation, type Operation, type StreamItem } from "../../../src/protocol/operations.js";
 import type { EventHead } from "../../../src/version/codec.js";
 import { createV01 } from "../../../src/version/v0.1/v01.js";
 
@@ -16,8 +16,8 @@ const { jsonRpc } = createV01();
 if (jsonRpc === undefined) throw new TypeError("version 0.1 has no JSON-RPC");
 const adapter = jsonRpc;
 
-const sends = operationOf("sendStreamingMessage");
-const subscribes = operationOf("subscribeToTask");
+const sends = findOperation("sendStreamingMessage");
+const subscribes = findOperation("subscribeToTask");
 const params = { id: "t", sessionId: "s", message: { role: "user", parts: [{ type: "text", text: "hello" }] } };
 const sendRequest = adapter.codec(sends).readRequest(params);
 const subscribed = create(SubscribeToTaskRequestSchema, { id: "t" });

@@ -5,7 +5,12 @@ import { createJsonRpcTransport } from "../../../src/binding/json-rpc/client.js"
 import type { CallOptions } from "../../../src/protocol/context.js";
 import { A2AError } from "../../../src/protocol/errors.js";
 import { completed, working } from "../../../src/protocol/events.js";
-import { type OperationName, type Operations, operationOf, type RequestOf } from "../../../src/protocol/operations.js";
+import {
+  findOperation,
+  type OperationName,
+  type Operations,
+  type RequestOf,
+} from "../../../src/protocol/operations.js";
 import type { JsonRpcAdapter } from "../../../src/version/codec.js";
 import { createV02 } from "../../../src/version/v0.2/v02.js";
 import { type HttpServer, serveHttp } from "../../support/http-agent.js";
@@ -35,8 +40,8 @@ describe("0.2", () => {
       "tasks/pushNotificationConfig/list",
       "tasks/pushNotificationConfig/delete",
     ]);
-    expect(adapter.methodOf(operationOf("getExtendedAgentCard"))).toBeUndefined();
-    expect(adapter.methodOf(operationOf("listTasks"))).toBeUndefined();
+    expect(adapter.findMethod(findOperation("getExtendedAgentCard"))).toBeUndefined();
+    expect(adapter.findMethod(findOperation("listTasks"))).toBeUndefined();
   });
 
   it.each([
@@ -59,13 +64,13 @@ describe("0.2", () => {
   });
 
   it("always sends its output modes, which it requires", () => {
-    expect(adapter.codec(operationOf("sendMessage")).writeRequest(hello)).toMatchObject({
+    expect(adapter.codec(findOperation("sendMessage")).writeRequest(hello)).toMatchObject({
       configuration: { acceptedOutputModes: [] },
     });
   });
 
   it("asks for a push configuration without an id by the task alone", () => {
-    expect(adapter.codec(operationOf("getTaskPushNotificationConfig")).writeRequest(configOf("get", ""))).toEqual({
+    expect(adapter.codec(findOperation("getTaskPushNotificationConfig")).writeRequest(configOf("get", ""))).toEqual({
       id: "t",
     });
   });
@@ -188,7 +193,7 @@ describe("a client of an agent older than 0.2.5", () => {
   it("does not ask for a list of tasks", async () => {
     const requests: JsonObject[] = [];
     const agent = await agentWith({}, requests);
-    const list = create(operationOf("listTasks").input) as RequestOf<"listTasks">;
+    const list = create(findOperation("listTasks").input) as RequestOf<"listTasks">;
     await expect(agent.listTasks(list, {})).rejects.toMatchObject({ code: "unsupportedOperation" });
     expect(requests).toEqual([]);
   });
@@ -208,7 +213,7 @@ function configOf<W extends ConfigWord>(word: W, id?: string): ConfigRequests[W]
     delete: "deleteTaskPushNotificationConfig",
   } as const satisfies Record<ConfigWord, OperationName>;
   return create(
-    operationOf(names[word]).input,
+    findOperation(names[word]).input,
     id === undefined ? { taskId: "t" } : { taskId: "t", id },
   ) as ConfigRequests[W];
 }

@@ -17,9 +17,9 @@ import {
   TaskState,
 } from "../../../src/protocol/model.js";
 import {
+  findOperation,
   type OperationName,
   type Operations,
-  operationOf,
   type RequestOf,
   type StreamItem,
 } from "../../../src/protocol/operations.js";
@@ -63,7 +63,7 @@ describe("a client of 0.3", () => {
     const task = payload.value as Task;
     expect(task.status?.state).toBe(TaskState.COMPLETED);
     expect(task.artifacts[0]?.parts).toEqual([...parts, { ...data([1, null]), mediaType: "" }]);
-    const request = create(operationOf("getTask").input, { id: task.id }) as RequestOf<"getTask">;
+    const request = create(findOperation("getTask").input, { id: task.id }) as RequestOf<"getTask">;
     expect(await called.agent.getTask(request, {})).toEqual(task);
     expect((await called.agent.getTask({ ...request, historyLength: 0 }, {})).history).toEqual([]);
   });
@@ -175,7 +175,7 @@ function sendOf(
 }
 
 function requestOf<K extends OperationName>(name: K, fields: object): RequestOf<K> {
-  return create(operationOf(name).input, fields as Record<string, never>) as RequestOf<K>;
+  return create(findOperation(name).input, fields as Record<string, never>) as RequestOf<K>;
 }
 
 function shortOf({ payload }: StreamResponse): string {

@@ -1,8 +1,13 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { A2AError, type ErrorCode, errorCodes, errorTable, invalidParams } from "../../../src/protocol/errors.js";
-import { operationOf } from "../../../src/protocol/operations.js";
-import { errorFromJsonRpc, errorOfClass, findErrorClass, jsonRpcFromError } from "../../../src/version/v0.3/errors.js";
+import { findOperation } from "../../../src/protocol/operations.js";
+import {
+  errorFromJsonRpc,
+  findErrorByClass,
+  findErrorClass,
+  jsonRpcFromError,
+} from "../../../src/version/v0.3/errors.js";
 
 const ownNumbers: { readonly [K in ErrorCode]?: number } = { unauthenticated: -31401, permissionDenied: -31403 };
 
@@ -24,7 +29,7 @@ describe.each(errorCodes)("%s", (code) => {
 
   it("has the name of a class that is read back", () => {
     const name = findErrorClass(code);
-    const named = errorOfClass(name);
+    const named = findErrorByClass(name);
     expect(named && errorTable[named].jsonRpc).toBe(
       code in ownNumbers ? errorTable.internalError.jsonRpc : errorTable[code].jsonRpc,
     );
@@ -52,7 +57,7 @@ it.each([
   ["nonsense", undefined],
   ["", undefined],
 ] as const)("the name %j means %s", (name, code) => {
-  expect(errorOfClass(name)).toBe(code);
+  expect(findErrorByClass(name)).toBe(code);
 });
 
 describe("an error that is read", () => {
@@ -92,7 +97,7 @@ describe("an error that is read", () => {
 });
 
 describe("the text of an error names the fields at fault", () => {
-  const operation = operationOf("sendMessage");
+  const operation = findOperation("sendMessage");
   const field = (name: string) => ({ field: name, description: "is required" });
 
   it("by their old names", () => {

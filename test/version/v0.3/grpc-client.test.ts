@@ -7,7 +7,7 @@ import { createConnectTransport } from "../../../src/binding/connect/client.js";
 import { createGrpcTransport } from "../../../src/binding/grpc/client.js";
 import type { Transport } from "../../../src/binding/transport.js";
 import { SendMessageRequestSchema } from "../../../src/protocol/model.js";
-import { operationOf } from "../../../src/protocol/operations.js";
+import { findOperation } from "../../../src/protocol/operations.js";
 import { file } from "../../../src/protocol/parts.js";
 import { grpcAdapter } from "../../../src/version/v0.3/grpc.js";
 import { itemsOf } from "../../support/items.js";
@@ -144,7 +144,7 @@ describe("a 0.3 client at a third-party server", () => {
 });
 
 it("writes what the server reads, whatever the message", () => {
-  const operation = operationOf("sendMessage");
+  const operation = findOperation("sendMessage");
   fc.assert(
     fc.property(validSend, (request) => {
       const back = adapter.readRequest(operation, adapter.writeRequest(operation, request));

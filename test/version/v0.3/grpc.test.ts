@@ -10,7 +10,7 @@ import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
 import { errorFromStatus, errorToStatus } from "../../../src/binding/grpc/errors.js";
 import { A2AError, type ErrorCode, errorCodes, errorTable } from "../../../src/protocol/errors.js";
 import { TaskState } from "../../../src/protocol/model.js";
-import { operationOf, operations } from "../../../src/protocol/operations.js";
+import { findOperation, operations } from "../../../src/protocol/operations.js";
 import { grpcAdapter } from "../../../src/version/v0.3/grpc.js";
 import { rpcs } from "../../../src/version/v0.3/proto/operations.js";
 import { arbitraryMessage } from "../../support/arbitrary-message.js";
@@ -165,7 +165,7 @@ describe("gRPC of 0.3", () => {
     await using grpc = await startGrpc();
     const status = await statusOf(grpc.call("GetTask", { name: "tasks/nope" }));
     expect(status).toMatchObject({ code: 5, details: "TaskNotFoundError: Task not found" });
-    expect(errorFromStatus(status, { adapter, operation: operationOf("getTask") })).toMatchObject({
+    expect(errorFromStatus(status, { adapter, operation: findOperation("getTask") })).toMatchObject({
       code: "taskNotFound",
       metadata: { taskId: "nope" },
     });
@@ -178,7 +178,7 @@ describe("gRPC of 0.3", () => {
     { status: 12, name: "createTaskPushNotificationConfig", code: "pushNotificationNotSupported" },
   ] as const)("reads status $status of $name without details as $code", ({ status, name, code }) => {
     const serviceError = { code: status, details: "no", metadata: new Metadata() };
-    expect(errorFromStatus(serviceError, { adapter, operation: operationOf(name) }).code).toBe(code);
+    expect(errorFromStatus(serviceError, { adapter, operation: findOperation(name) }).code).toBe(code);
   });
 
   it.each([
@@ -246,7 +246,7 @@ describe("the gRPC adapter of 0.3", () => {
 
   it.each(errorCodes)("%s is identified by its class name where 0.3 has one", (code) => {
     const error = new A2AError(code, "no: it is not\nso");
-    const text = `${adapter.prefixOf?.(error)}${error.message}`;
+    const text = `${adapter.findPrefix?.(error)}${error.message}`;
     const read = adapter.readPrefix?.(text);
     if (read === undefined) expect(text).toBe(error.message);
     else expect(read).toEqual({ code, message: error.message });
@@ -268,7 +268,7 @@ describe("the gRPC adapter of 0.3", () => {
     ["taskNotCancelable", undefined],
     ["taskNotFound", undefined],
   ] as const)("%s has the status %s where peers know it by another", (code, status) => {
-    expect(adapter.statusOf?.(new A2AError(code, "no"))).toBe(status);
+    expect(adapter.findStatus?.(new A2AError(code, "no"))).toBe(status);
   });
 
   it.each([
@@ -278,7 +278,7 @@ describe("the gRPC adapter of 0.3", () => {
     [9, "sendMessage", undefined],
     [5, "cancelTask", undefined],
   ] as const)("status %i of %s alone means %s", (status, name, code) => {
-    expect(adapter.readStatus?.(status, operationOf(name))).toBe(code);
+    expect(adapter.readStatus?.(status, findOperation(name))).toBe(code);
   });
 
   it.each(["no prefix", "Something: else", "", "SomeUnknownError: what"])("%j has no such name", (text) => {
@@ -286,7 +286,7 @@ describe("the gRPC adapter of 0.3", () => {
   });
 
   it("encodes an event once for all readers of the same form", () => {
-    const operation = operationOf("subscribeToTask");
+    const operation = findOperation("subscribeToTask");
     const request = create(operation.input);
     const item = statusItem(1);
     const [first] = adapter.writeStream(operation, request).write(item);

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { A2AError, type ErrorCode, errorCodes, errorDomain, errorTable } from "../../../src/protocol/errors.js";
-import { operationOf } from "../../../src/protocol/operations.js";
+import { findOperation } from "../../../src/protocol/operations.js";
 import { httpJsonAdapters } from "../../../src/version/v0.3/http-json.js";
 import { messageOf, startRest } from "./proto-served.js";
 
@@ -90,7 +90,7 @@ describe("an error over HTTP+JSON of 0.3", () => {
       violations,
       retryAfterMs,
     });
-    const reader = adapter.readStream(operationOf("subscribeToTask"));
+    const reader = adapter.readStream(findOperation("subscribeToTask"));
     expect(() => reader.read(body, { name: "error" })).toThrow(expect.objectContaining({ code, message: "no" }));
   });
 });
@@ -148,7 +148,7 @@ describe("error bodies of other servers", () => {
     [{ code: -32004, message: "lost" }, "unsupportedOperation"],
     [{ error: { code: 404, status: "NOT_FOUND", message: "lost", details: [] } }, "taskNotFound"],
   ])("ends a stream: %j", (event, code) => {
-    const reader = adapter.readStream(operationOf("sendStreamingMessage"));
+    const reader = adapter.readStream(findOperation("sendStreamingMessage"));
     expect(() => reader.read(event)).toThrow(expect.objectContaining({ code, message: "lost" }));
   });
 
@@ -172,7 +172,7 @@ it("refuses random JSON with an A2AError and nothing else", () => {
             .codec(operation)
             .readRequest({ taskId: "t", configId: "c", message: json, config: json } as JsonObject),
         () => (operation.streams ? undefined : adapter.codec(operation).readReply(json as JsonValue)),
-        () => adapter.readStream(operationOf("subscribeToTask")).read(json as JsonValue),
+        () => adapter.readStream(findOperation("subscribeToTask")).read(json as JsonValue),
       ]) {
         try {
           read();

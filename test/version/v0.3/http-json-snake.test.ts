@@ -5,7 +5,7 @@ import { createHttpJsonTransport } from "../../../src/binding/http-json/client.j
 import { httpJsonEndpoint } from "../../../src/binding/http-json/server.js";
 import { A2AError } from "../../../src/protocol/errors.js";
 import { SendMessageRequestSchema } from "../../../src/protocol/model.js";
-import { operationOf } from "../../../src/protocol/operations.js";
+import { findOperation } from "../../../src/protocol/operations.js";
 import { httpJsonAdapters } from "../../../src/version/v0.3/http-json.js";
 import { echo, serviceOf } from "../../support/echo-service.js";
 import { serveEndpoint } from "../../support/http-agent.js";
@@ -48,7 +48,7 @@ describe("HTTP+JSON of 0.3 on the paths of 1.0, in snake case", () => {
   });
 
   it("refuses JSON without end as other wrong JSON, from callers and agents", () => {
-    const codec = adapter.codec(operationOf("sendMessage"));
+    const codec = adapter.codec(findOperation("sendMessage"));
     const endless = JSON.parse(`${"[".repeat(100_000)}${"]".repeat(100_000)}`);
     expect(() => codec.readRequest({ message: { parts: endless } })).toThrow(/^invalid parameters: message/);
     expect(() => codec.readReply({ kind: "task", id: "t", artifacts: endless })).toThrow(A2AError);
@@ -187,7 +187,7 @@ it("refuses random JSON with an A2AError and nothing else", () => {
       for (const read of [
         () => adapter.codec(operation).readRequest(json as JsonValue),
         () => (operation.streams ? undefined : adapter.codec(operation).readReply(json as JsonValue)),
-        () => adapter.readStream(operationOf("subscribeToTask")).read(json as JsonValue),
+        () => adapter.readStream(findOperation("subscribeToTask")).read(json as JsonValue),
       ]) {
         try {
           read();

@@ -11,8 +11,8 @@ import {
   TaskState,
 } from "../../../src/protocol/model.js";
 import {
+  findOperation,
   type Operations,
-  operationOf,
   operations,
   type RequestOf,
   type StreamItem,
@@ -32,7 +32,7 @@ const context = createContext({
 const config = (id: string) => create(TaskPushNotificationConfigSchema, { taskId: "t", id, url: "https://h" });
 const subscription = create(SubscribeToTaskRequestSchema, { id: "t" });
 const get = (id: string) =>
-  create(operationOf("getTaskPushNotificationConfig").input, {
+  create(findOperation("getTaskPushNotificationConfig").input, {
     taskId: "t",
     id,
   }) as RequestOf<"getTaskPushNotificationConfig">;
@@ -48,7 +48,7 @@ describe("push configurations of a handler that lists them in pages", () => {
         return { $typeName: "lf.a2a.v1.ListTaskPushNotificationConfigsResponse", configs, nextPageToken };
       },
     });
-  const list = create(operationOf("listTaskPushNotificationConfigs").input, {
+  const list = create(findOperation("listTaskPushNotificationConfigs").input, {
     taskId: "t",
   }) as RequestOf<"listTaskPushNotificationConfigs">;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { completed, inputRequired, working } from "../../../src/protocol/events.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
-import { wholeTurn } from "../../../src/version/v0.3/serve.js";
+import { streamWholeTurn } from "../../../src/version/v0.3/serve.js";
 import { statusItem } from "../../support/echo-service.js";
 import { lineOf } from "../../support/say.js";
 
@@ -24,7 +24,7 @@ function source(items: readonly StreamItem[], end: () => void | Promise<void>) {
       lines.push("left");
     }
   }
-  return { lines, stream: wholeTurn(give()) };
+  return { lines, stream: streamWholeTurn(give()) };
 }
 
 describe("the stream of a message to an existing task", () => {

@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { type Operation, operationOf, type StreamItem } from "../../../src/protocol/operations.js";
+import { findOperation, type Operation, type StreamItem } from "../../../src/protocol/operations.js";
 import { defaultValidationLimits } from "../../../src/protocol/validation-limits.js";
 import { jsonRpcAdapter } from "../../../src/version/v0.3/json-rpc.js";
 import { pushAdapter } from "../../../src/version/v0.3/push.js";
@@ -16,11 +16,11 @@ describe("JSON-RPC examples of 0.3", () => {
     const request = codec.readRequest(params);
     expect(codec.writeRequest(request) ?? {}).toEqual({ ...params, ...adds });
     if (result !== undefined) expect(codec.writeReply(codec.readReply(result, request), request)).toEqual(result);
-    expect(adapter.methodOf(operation)).toBe(method);
+    expect(adapter.findMethod(operation)).toBe(method);
   });
 
   it("E5 is read and written back", () => {
-    const operation = operationOf("sendStreamingMessage");
+    const operation = findOperation("sendStreamingMessage");
     const request = adapter.codec(operation).readRequest(calls[0]?.params);
     const reader = adapter.readStream(operation, request);
     const items: StreamItem[] = [];
@@ -36,7 +36,7 @@ describe("JSON-RPC examples of 0.3", () => {
   });
 
   it("E13 is what a webhook is sent", () => {
-    const operation = operationOf("subscribeToTask");
+    const operation = findOperation("subscribeToTask");
     const [item] = adapter.readStream(operation).read(delivered);
     if (item === undefined) throw new Error("the event was passed over");
     expect(JSON.parse(pushAdapter.write(item))).toEqual(delivered);
@@ -51,7 +51,7 @@ describe("JSON-RPC examples of 0.3", () => {
   });
 
   it("E30 is the request of E1 in 1.0", () => {
-    const operation = operationOf("sendMessage");
+    const operation = findOperation("sendMessage");
     const request = adapter.codec(operation).readRequest(calls[0]?.params);
     expect(v1.jsonRpc?.codec(operation).writeRequest(request)).toEqual({
       message: {

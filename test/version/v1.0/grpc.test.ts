@@ -6,7 +6,7 @@ import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
 import * as a2a from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { readJson } from "../../../src/protocol/codec/json/reader.js";
 import { writeJson } from "../../../src/protocol/codec/json/writer.js";
-import { operationOf, operations } from "../../../src/protocol/operations.js";
+import { findOperation, operations } from "../../../src/protocol/operations.js";
 import { v1 } from "../../../src/version/v1.0/v1.js";
 import { rpcExamples } from "./wire-examples.js";
 
@@ -100,12 +100,12 @@ describe("the gRPC adapter of 1.0", () => {
 
   it("takes a valid request as it is", () => {
     const request = create(a2a.GetTaskRequestSchema, { id: "t" });
-    expect(grpc.readRequest(operationOf("getTask"), request)).toBe(request);
+    expect(grpc.readRequest(findOperation("getTask"), request)).toBe(request);
   });
 
   it("refuses a request with every field at fault, as the JSON bindings do", () => {
     const request = create(a2a.SendMessageRequestSchema, { message: { role: a2a.Role.AGENT, parts: [{}] } });
-    expect(() => grpc.readRequest(operationOf("sendMessage"), request)).toThrow(
+    expect(() => grpc.readRequest(findOperation("sendMessage"), request)).toThrow(
       expect.objectContaining({
         code: "invalidParams",
         violations: [
@@ -118,7 +118,7 @@ describe("the gRPC adapter of 1.0", () => {
   });
 
   it("hands on the event itself, so that it need be encoded but once", () => {
-    const operation = operationOf("subscribeToTask");
+    const operation = findOperation("subscribeToTask");
     const response = create(a2a.StreamResponseSchema, { payload: { case: "task", value: { id: "t" } } });
     const item = { response, id: "i" };
     const write = () => grpc.writeStream(operation, response).write(item);
@@ -128,7 +128,7 @@ describe("the gRPC adapter of 1.0", () => {
   });
 
   it("passes over an event of a kind that we do not know", () => {
-    const reader = grpc.readStream(operationOf("subscribeToTask"));
+    const reader = grpc.readStream(findOperation("subscribeToTask"));
     expect(reader.read(fromBinary(a2a.StreamResponseSchema, Buffer.from("7a020801", "hex")))).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { A2AError } from "../../../src/protocol/errors.js";
-import { type Operation, operationOf } from "../../../src/protocol/operations.js";
+import { findOperation, type Operation } from "../../../src/protocol/operations.js";
 import type { HttpJsonAdapter, JsonRpcAdapter, Version } from "../../../src/version/codec.js";
 import { v1 } from "../../../src/version/v1.0/v1.js";
 import { matchRoute } from "../../support/match-route.js";
@@ -35,12 +35,12 @@ describe("HTTP+JSON examples of 1.0", () => {
   );
 
   it.each(webhookExamples)("$id $body is read and written back", ({ body }) => {
-    expect(throughStream(httpJson, operationOf("subscribeToTask"), body)).toEqual(body);
+    expect(throughStream(httpJson, findOperation("subscribeToTask"), body)).toEqual(body);
   });
 });
 
 describe("replies of 1.0", () => {
-  const listTasks = jsonRpc.codec(operationOf("listTasks"));
+  const listTasks = jsonRpc.codec(findOperation("listTasks"));
   const page = {
     tasks: [{ id: "t", status: { state: "TASK_STATE_WORKING" } }],
     nextPageToken: "",
@@ -62,12 +62,12 @@ describe("replies of 1.0", () => {
   });
 
   it.each([undefined, null, {}])("of a delete may be %j", (json) => {
-    const codec = jsonRpc.codec(operationOf("deleteTaskPushNotificationConfig"));
+    const codec = jsonRpc.codec(findOperation("deleteTaskPushNotificationConfig"));
     expect(codec.writeReply(codec.readReply(json), codec.readRequest({ taskId: "t", id: "p" }))).toEqual({});
   });
 
   it("may have words and members that we do not know", () => {
-    const codec = jsonRpc.codec(operationOf("getTask"));
+    const codec = jsonRpc.codec(findOperation("getTask"));
     const reply = codec.readReply({ id: "t", status: { state: "TASK_STATE_PAUSED" }, mood: "good" });
     expect(codec.writeReply(reply, reply)).toEqual({ id: "t", status: { state: "TASK_STATE_UNSPECIFIED" } });
   });
@@ -79,13 +79,13 @@ describe("replies of 1.0", () => {
     ["getTask", []],
     ["listTasks", "no"],
   ] as const)("of %s that are %j are an invalidAgentResponse", (name, json) => {
-    const read = () => jsonRpc.codec(operationOf(name)).readReply(json as JsonValue | undefined);
+    const read = () => jsonRpc.codec(findOperation(name)).readReply(json as JsonValue | undefined);
     expect(read).toThrow(expect.objectContaining({ code: "invalidAgentResponse" }));
   });
 });
 
 describe("streams of 1.0", () => {
-  const operation = operationOf("subscribeToTask");
+  const operation = findOperation("subscribeToTask");
   const reader = jsonRpc.readStream(operation);
   const event = { statusUpdate: { taskId: "t", contextId: "c", status: { state: "TASK_STATE_WORKING" } } };
 
@@ -116,7 +116,7 @@ describe("streams of 1.0", () => {
 });
 
 it("reads and writes a card with everything in it (E-33)", () => {
-  const codec = jsonRpc.codec(operationOf("getExtendedAgentCard"));
+  const codec = jsonRpc.codec(findOperation("getExtendedAgentCard"));
   expect(codec.writeReply(codec.readReply(fullCard), codec.readRequest(undefined))).toEqual(fullCard);
 });
 

@@ -1,6 +1,6 @@
 import type { Http2Server, IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { type ConnectionInjector, type Server, ServerCredentials } from "@grpc/grpc-js";
-import { endlessMs, parseTimeout } from "../../deadline.js";
+import { parseTimeout, unlimitedMs } from "../../deadline.js";
 
 // gRPC and HTTP share a port: grpc-js gets sockets that are already accepted, and its streams are inspected before it
 // sees them. It owns the HTTP/2 server and has no public hook before its handlers. So its private set-up method is
@@ -49,7 +49,7 @@ export function takeStreams(
  * Whether a timeout is 2³¹ ms (about 25 days) or more, which counts as none. It overflows the 32 bits of grpc-js, which
  * would treat it as expired.
  */
-export function isEndless(timeout: string | string[] | undefined): boolean {
+export function isUnlimited(timeout: string | string[] | undefined): boolean {
   if (typeof timeout !== "string") return false;
-  return (parseTimeout(timeout) ?? 0) >= endlessMs;
+  return (parseTimeout(timeout) ?? 0) >= unlimitedMs;
 }

@@ -3,7 +3,7 @@ import { noop } from "../../../protocol/async/noop.js";
 import { A2AError, type ErrorCode } from "../../../protocol/errors.js";
 import { requestTooLarge } from "../../http/request-body.js";
 import { errorToStatus } from "../errors.js";
-import { asBuffer, passBytes } from "../method.js";
+import { passBytes, toBuffer } from "../method.js";
 
 // A call of grpc-js, from its interceptor to its status. `takeCall` puts the listener of the binding in the place of the
 // handler, reports the pieces of the message while it arrives (`countPieces`), and gives the faults that grpc-js finds by
@@ -81,7 +81,7 @@ export function leaveCall(call: RawCall): ServerInterceptingCall {
 
 /** Registers a path whose calls are taken. grpc-js requires a handler for each, but never runs it. */
 export function registerTaken(server: Server, path: string): void {
-  server.register(path, noop, asBuffer, passBytes, "unary");
+  server.register(path, noop, toBuffer, passBytes, "unary");
 }
 
 type Status = Parameters<ServerInterceptingCallInterface["sendStatus"]>[0];

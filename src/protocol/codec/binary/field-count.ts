@@ -11,7 +11,7 @@ import { tooManyValues } from "../value-count.js";
  * earlier one counts as much as all values before it.
  */
 export function assertFewFields(desc: DescMessage, bytes: Uint8Array, maxValues: number): void {
-  new FieldCounter(bytes, maxValues).message(shapeOf(desc), bytes.length, 1);
+  new FieldCounter(bytes, maxValues).message(findShape(desc), bytes.length, 1);
 }
 
 /** The fields of a message by their numbers. */
@@ -33,7 +33,7 @@ interface FieldShape {
 
 const valueName = "google.protobuf.Value";
 
-const shapeOf = perMessageType((desc): Shape => {
+const findShape = perMessageType((desc): Shape => {
   const fields = new Map(desc.fields.map((field) => [field.number, fieldShape(field)]));
   return { isCounted: desc.typeName !== valueName, fields };
 });
@@ -42,7 +42,7 @@ function fieldShape(field: DescField): FieldShape {
   if (field.fieldKind === "map") return { isCounted: true, isMerged: false, content: () => entryShape(field) };
   const { message, scalar, fieldKind } = field;
   if (message !== undefined) {
-    return { isCounted: true, isMerged: fieldKind === "message", content: () => shapeOf(message) };
+    return { isCounted: true, isMerged: fieldKind === "message", content: () => findShape(message) };
   }
   const content = scalar === undefined ? varintType : findWireType(scalar);
   return { isCounted: fieldKind === "list", isMerged: false, content };
@@ -56,7 +56,7 @@ function findWireType(scalar: ScalarType): number {
 function entryShape({ message }: DescField): Shape {
   const key: FieldShape = { isCounted: true, isMerged: false, content: lengthType };
   // The entry itself counts as its value.
-  const content = message === undefined ? lengthType : () => shapeOf(message);
+  const content = message === undefined ? lengthType : () => findShape(message);
   const value: FieldShape = { isCounted: false, isMerged: false, content };
   const fields = new Map([key, value].map((field, index) => [index + 1, field]));
   return { isCounted: true, fields };

@@ -10,7 +10,7 @@ export class Output {
   #plainBytes = viewPlainBytes(this.bytes);
 
   /** Makes room for this many more bytes. */
-  room(count: number): void {
+  reserve(count: number): void {
     const size = this.at + count;
     if (size > this.bytes.length) this.#grow(size);
   }
@@ -29,13 +29,13 @@ export class Output {
 
   /** An integer from 0 to 2^53 - 1. */
   varint(value: number): void {
-    this.room(8);
+    this.reserve(8);
     if (value < 0x80) this.bytes[this.at++] = value;
     else this.at = putVarint(this.bytes, this.at, value);
   }
 
   double(value: number): void {
-    this.room(8);
+    this.reserve(8);
     this.#view.setFloat64(this.at, value, true);
     this.at += 8;
   }
@@ -47,7 +47,7 @@ export class Output {
   }
 
   raw(data: Uint8Array): void {
-    this.room(data.length);
+    this.reserve(data.length);
     this.bytes.set(data, this.at);
     this.at += data.length;
   }
@@ -57,7 +57,7 @@ export class Output {
     const { length } = text;
     const lengthBytes = varintBytes(length);
     // A character takes at most three bytes. They are counted only when that many might not fit.
-    if (this.at + lengthBytes + 3 * length > this.bytes.length) this.room(lengthBytes + Buffer.byteLength(text));
+    if (this.at + lengthBytes + 3 * length > this.bytes.length) this.reserve(lengthBytes + Buffer.byteLength(text));
     const start = this.open(lengthBytes);
     this.at += this.bytes.write(text, start);
     this.close(start, lengthBytes);
@@ -65,7 +65,7 @@ export class Output {
 
   /** Reserves space for a length that probably takes this many bytes. Returns where the content starts. */
   open(lengthBytes: number): number {
-    this.room(lengthBytes);
+    this.reserve(lengthBytes);
     this.at += lengthBytes;
     return this.at;
   }
@@ -80,7 +80,7 @@ export class Output {
   }
 
   #shift(start: number, by: number): void {
-    this.room(Math.max(by, 0));
+    this.reserve(Math.max(by, 0));
     this.bytes.copyWithin(start + by, start, this.at);
     this.at += by;
   }

@@ -163,10 +163,10 @@ const keyTag = (1 << 3) | lengthType;
 /** Entries of a map with text keys, key first, as every encoder writes them. */
 function mapStore(field: DescField, { read, wireType }: Reader): ReadField {
   const valueTag = (2 << 3) | wireType;
-  const isOfTexts = field.fieldKind === "map" && field.mapKey === ScalarType.STRING;
+  const hasTextKeys = field.fieldKind === "map" && field.mapKey === ScalarType.STRING;
   return (input, message, depth) => {
     const end = input.end();
-    if (!isOfTexts || input.varint() !== keyTag) throw unsupportedInput;
+    if (!hasTextKeys || input.varint() !== keyTag) throw unsupportedInput;
     const key = input.string();
     if (input.varint() !== valueTag) throw unsupportedInput;
     setOwn(message[field.localName] as { [key: string]: unknown }, key, read(input, depth));

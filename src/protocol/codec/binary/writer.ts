@@ -7,7 +7,7 @@ import {
   toBinary,
 } from "@bufbuild/protobuf";
 import { isWrapperDesc, FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
-import { keptJsonOf } from "../json/compact-value.js";
+import { findKeptJson } from "../json/compact-value.js";
 import { type DynamicMessage, type OneofValue, perMessageType } from "../outline/dynamic.js";
 import { unsupportedInput } from "./input.js";
 import { Output } from "./output.js";
@@ -57,7 +57,7 @@ function encode<Bytes>(desc: DescMessage, message: unknown, take: () => Bytes): 
 }
 
 /** How one member of a message is written, in field order. */
-interface Step {
+interface WriteStep {
   readonly name: string;
   /** The default of the field, which is not written. */
   readonly zero: unknown;
@@ -97,8 +97,8 @@ function writeUnknown(output: Output, fields: NonNullable<DynamicMessage["$unkno
 }
 
 /** `undefined` when one of the fields, and so the message, is left to toBinary. */
-function compileSteps(desc: DescMessage): readonly Step[] | undefined {
-  const steps: Step[] = [];
+function compileSteps(desc: DescMessage): readonly WriteStep[] | undefined {
+  const steps: WriteStep[] = [];
   let group: { readonly oneof: DescOneof; readonly cases: Map<string, Write> } | undefined;
   for (const field of desc.fields.toSorted((a, b) => a.number - b.number)) {
     const { oneof, localName } = field;
@@ -224,7 +224,7 @@ function messageValueWriter({ parent }: DescField, desc: DescMessage, number: nu
   };
   if (desc.typeName !== "google.protobuf.Value") return withLength(number, writeMessage);
   return withLength(number, (output, value) => {
-    const json = keptJsonOf(value as object);
+    const json = findKeptJson(value as object);
     if (json === undefined) writeMessage(output, value);
     else writeJsonKind(output, json);
   });

@@ -18,7 +18,7 @@ export function compactValue(json: JsonValue): Value {
 }
 
 /** The JSON that a Value keeps; `undefined` for one that is a tree of messages, and for anything else. */
-export function keptJsonOf(value: object): KeptJson | undefined {
+export function findKeptJson(value: object): KeptJson | undefined {
   return keptJson in value ? (value as CompactValue)[keptJson] : undefined;
 }
 
@@ -67,10 +67,10 @@ function createStruct(json: JsonObject): Struct {
 }
 
 /** A deep copy. Missing values become `null`. */
-export function copyOfJson(json: JsonValue | undefined): JsonValue {
+export function copyJson(json: JsonValue | undefined): JsonValue {
   if (typeof json !== "object" || json === null) return json ?? null;
-  if (Array.isArray(json)) return json.map(copyOfJson);
+  if (Array.isArray(json)) return json.map(copyJson);
   const copy: JsonObject = {};
-  for (const key of Object.keys(json)) setOwn(copy, key, copyOfJson(json[key]));
+  for (const key of Object.keys(json)) setOwn(copy, key, copyJson(json[key]));
   return copy;
 }

@@ -10,10 +10,10 @@ import type {
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { isoTime, parseTimestamp } from "../../timestamp.js";
 import { defaultValidationLimits } from "../../validation-limits.js";
-import { addViolation, leaveOut, mustBe, underIndex, underMember, type Violations } from "../../violations.js";
+import { addViolation, mustBe, omitValue, prefixIndex, prefixMember, type Violations } from "../../violations.js";
 import { type DynamicMessage, isJsonObject, listWords, type OneofValue, perMessageType } from "../outline/dynamic.js";
 import { emptyMessage } from "./empty-message.js";
-import { activeExtensions, reportLeftOut } from "./reading.js";
+import { activeExtensions, reportOmission } from "./reading.js";
 import { findScalar } from "./scalars.js";
 import { checkDepth, checkJson, checkKey, type FreeJsonCheck, valueFromJson } from "./struct.js";
 
@@ -71,7 +71,7 @@ export function readJson<Desc extends DescMessage>(
 /** The violations that make an answer unreadable. Reports the others. */
 function withoutLeftOut(violations: Violations): Violations {
   return violations.filter(({ field, leftOut }) => {
-    if (leftOut !== undefined) reportLeftOut?.(field, leftOut);
+    if (leftOut !== undefined) reportOmission?.(field, leftOut);
     return leftOut === undefined;
   });
 }
@@ -105,13 +105,13 @@ const messageReader = perMessageType((desc) => {
         violations.length !== before &&
         !holdsExtension(member, value, json)
       ) {
-        leaveOut(violations, before, value);
-        underMember(violations, before, member.jsonName);
+        omitValue(violations, before, value);
+        prefixMember(violations, before, member.jsonName);
         continue;
       }
       checkOneof(message, member, violations);
       setMember(message, member, result);
-      underMember(violations, before, member.jsonName);
+      prefixMember(violations, before, member.jsonName);
     }
     return message;
   };
@@ -236,7 +236,7 @@ function listReader(read: ReadValue): ReadValue {
     for (let index = 0; index < json.length; index++) {
       const before = violations.length;
       list.push(read(json[index] ?? null, reading, depth + 1));
-      underIndex(violations, before, index);
+      prefixIndex(violations, before, index);
     }
     return list;
   };
@@ -253,7 +253,7 @@ function mapReader(read: ReadValue): ReadValue {
     for (const key of Object.keys(json)) {
       const before = violations.length;
       if (checkKey(key, reading)) map[key] = read(json[key] ?? null, reading, depth + 1);
-      underMember(violations, before, key);
+      prefixMember(violations, before, key);
     }
     return map;
   };

@@ -3,24 +3,24 @@
 // caller sets them for that time.
 
 /** Hears of a member that cannot be read and is left out: `artifacts[0].name`, "a number". */
-export type ReportLeftOut = (path: string, kind: string) => void;
+export type ReportOmission = (path: string, kind: string) => void;
 
 /** Who hears of members that are left out of the answer. */
-export let reportLeftOut: ReportLeftOut | undefined;
+export let reportOmission: ReportOmission | undefined;
 /** Extensions that the call of the answer activated; `metadata` with a member of one of them is not left out. */
 export let activeExtensions: readonly string[] | undefined;
 
 /** Reads an answer that a client got for a call. */
 export function readAnswer<T>(
-  { onLeftOut }: { readonly onLeftOut?: ReportLeftOut | undefined },
+  { onLeftOut }: { readonly onLeftOut?: ReportOmission | undefined },
   { extensions }: { readonly extensions?: readonly string[] | undefined },
   read: () => T,
 ): T {
-  reportLeftOut = onLeftOut;
+  reportOmission = onLeftOut;
   activeExtensions = extensions;
   try {
     return read();
   } finally {
-    reportLeftOut = activeExtensions = undefined;
+    reportOmission = activeExtensions = undefined;
   }
 }

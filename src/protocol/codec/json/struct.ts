@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt";
-import { addViolation, underIndex, underMember, type Violations } from "../../violations.js";
+import { addViolation, prefixIndex, prefixMember, type Violations } from "../../violations.js";
 import { setOwn } from "../outline/dynamic.js";
-import { compactValue, keptJsonOf } from "./compact-value.js";
+import { compactValue, findKeptJson } from "./compact-value.js";
 
 // Free JSON: `metadata` and similar fields stay plain JSON objects, as protobuf-es holds a Struct in a field; a part's
 // `data` becomes a Value message. Neither is trusted: depth, keys, strings and numbers are checked.
@@ -35,7 +35,7 @@ function checkEntries(json: JsonObject | JsonValue[], check: FreeJsonCheck, dept
     for (let index = 0; index < json.length; index++) {
       const before = violations.length;
       checkJson(json[index] ?? null, check, depth);
-      underIndex(violations, before, index);
+      prefixIndex(violations, before, index);
     }
     return;
   }
@@ -43,7 +43,7 @@ function checkEntries(json: JsonObject | JsonValue[], check: FreeJsonCheck, dept
     const before = violations.length;
     checkKey(key, check);
     checkJson(json[key] ?? null, check, depth);
-    underMember(violations, before, key);
+    prefixMember(violations, before, key);
   }
 }
 
@@ -55,7 +55,7 @@ export function valueFromJson(json: JsonValue, check: FreeJsonCheck, depth: numb
 
 /** Checks a Value message that did not come from JSON. */
 export function checkValue(value: Value, check: FreeJsonCheck, depth: number): void {
-  const json = keptJsonOf(value);
+  const json = findKeptJson(value);
   if (json !== undefined) {
     checkJson(json as JsonValue, check, depth);
     return;
@@ -84,7 +84,7 @@ function checkFields(struct: Struct, check: FreeJsonCheck, depth: number): void 
   for (const [key, value] of Object.entries(struct.fields)) {
     const before = violations.length;
     if (checkKey(key, check)) checkValue(value, check, depth);
-    underMember(violations, before, key);
+    prefixMember(violations, before, key);
   }
 }
 
@@ -93,13 +93,13 @@ function checkValues(list: ListValue, check: FreeJsonCheck, depth: number): void
   list.values.forEach((value, index) => {
     const before = violations.length;
     checkValue(value, check, depth);
-    underIndex(violations, before, index);
+    prefixIndex(violations, before, index);
   });
 }
 
 /** Converts a Value message into its JSON, which the caller must not change. */
 export function valueToJson(value: Value): JsonValue {
-  const json = keptJsonOf(value);
+  const json = findKeptJson(value);
   if (json !== undefined) return json as JsonValue;
   const { kind } = value;
   switch (kind.case) {

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from "kysely";
 import type { SqlDialect } from "../dialect.js";
 import type { Database } from "../schema.js";
-import { createClusteredTable, type SchemaStatement, type Table, tableOf, withText } from "../schema-statements.js";
+import { createClusteredTable, createTable, type SchemaStatement, type Table, withText } from "../schema-statements.js";
 
 /** Conversations of contexts, with their states. */
 export function conversationTables(db: Kysely<Database>, dialect: SqlDialect): readonly SchemaStatement[] {
@@ -19,7 +19,7 @@ export function conversationTables(db: Kysely<Database>, dialect: SqlDialect): r
 
 function contexts(db: Kysely<Database>, dialect: SqlDialect): SchemaStatement {
   const { integer, serial } = dialect.types;
-  const key = tableOf(db, dialect, "contexts").addColumn("key", sql.raw(serial));
+  const key = createTable(db, dialect, "contexts").addColumn("key", sql.raw(serial));
   const texts = withText(key, "agent", "tenant", "owner", "context_id");
   const numbers = ["last", "dropped", "hidden", "bytes", "value_bytes", "max_entries", "used_at"];
   return withNumbers(texts, dialect, ...numbers).addColumn("expires_at", integer);

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from "kysely";
 import type { SqlDialect } from "../dialect.js";
 import type { Database } from "../schema.js";
-import { type SchemaStatement, tableOf } from "../schema-statements.js";
+import { createTable, type SchemaStatement } from "../schema-statements.js";
 
 /**
  * The use of callers' limits, for processes that share them. The table is not logged: a crash of the database resets
@@ -11,7 +11,7 @@ export function rateTable(db: Kysely<Database>, dialect: SqlDialect): readonly S
   if (!dialect.sharesRates) return [];
   const { integer } = dialect.types;
   const numbers = ["period", "width", "used", "expires_at", "ceiling", "need", "forced", "granted"];
-  const table = tableOf(db, dialect, "rates")
+  const table = createTable(db, dialect, "rates")
     .modifyFront(sql`unlogged`)
     .addColumn("key", "text", (column) => column.primaryKey().notNull());
   return [

@@ -42,7 +42,7 @@ async function readConversation(
   const [newest] = sizes;
   const oldest = takeWithin(sizes, ({ bytes }) => bytes, maxBytes).at(-1);
   if (newest === undefined || oldest === undefined) return [];
-  const rows = await entriesOf.all(context, { context: newest.context, from: oldest.number, to: newest.number });
+  const rows = await selectEntries.all(context, { context: newest.context, from: oldest.number, to: newest.number });
   return rows.map(entryFrom);
 }
 
@@ -60,7 +60,7 @@ const entrySizes = compile(({ db }, params: Params<ContextId & { readonly before
     .limit(sql<number>`${params.limit}`),
 );
 
-const entriesOf = compile(
+const selectEntries = compile(
   ({ db }, { context, from, to }: Params<{ readonly context: number; readonly from: number; readonly to: number }>) =>
     db
       .selectFrom("trivium_conversations as e")
@@ -105,7 +105,7 @@ function boundConversations(context: DbContext, scope: Scope, bounds: Conversati
   return inTransaction(context, async (within) => {
     const sum = { entries: 0, bytes: 0 };
     const over: number[] = [];
-    for (const { key, entries, bytes } of await contextsOf.all(within, scope)) {
+    for (const { key, entries, bytes } of await selectContexts.all(within, scope)) {
       const isFirst = sum.entries === 0 && sum.bytes === 0;
       const fits = sum.entries + entries <= bounds.entries && sum.bytes + bytes <= bounds.bytes;
       if (over.length === 0 && (isFirst || fits)) {
@@ -118,7 +118,7 @@ function boundConversations(context: DbContext, scope: Scope, bounds: Conversati
   });
 }
 
-const contextsOf = compile(({ db, dialect }, scope: Params<Scope>) =>
+const selectContexts = compile(({ db, dialect }, scope: Params<Scope>) =>
   db
     .selectFrom("trivium_contexts as c")
     .select([

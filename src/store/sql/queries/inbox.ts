@@ -55,7 +55,7 @@ const countEntry = compile(({ db }, { key, ordinal }: Params<NumberedEntry>) =>
 
 /** `new`: the entry has an effect and there is room. `stored`: it has no effect. */
 async function statusFor(context: DbContext, { key, entry, maxMessages }: Put): Promise<"new" | "stored" | "full"> {
-  const entries = await entriesOf.all(context, { key });
+  const entries = await selectEntries.all(context, { key });
   if (entries.some(({ id }) => id === entry.id)) return "stored";
   const alike = entries.filter(({ kind }) => kind === entry.kind).length;
   if (entry.kind === "message") return alike < maxMessages ? "new" : "full";
@@ -66,7 +66,7 @@ interface Key {
   readonly key: number;
 }
 
-const entriesOf = compile(({ db }, { key }: Params<Key>) =>
+const selectEntries = compile(({ db }, { key }: Params<Key>) =>
   db.selectFrom("trivium_inbox").select(["id", "kind"]).where("key", "=", key),
 );
 
@@ -74,14 +74,14 @@ async function readInbox(
   context: DbContext,
   key: number,
 ): Promise<{ readonly entries: readonly InboxRow[]; readonly inboxPut: number }> {
-  const rows = await inboxOf.all(context, { key });
+  const rows = await selectInbox.all(context, { key });
   const entries = rows.flatMap(({ id, kind, format, payload }) =>
     id === null || kind === null || format === null || payload === null ? [] : { id, kind, format, bytes: payload },
   );
   return { entries, inboxPut: rows[0]?.inbox_put ?? 0 };
 }
 
-const inboxOf = compile(({ db }, { key }: Params<Key>) =>
+const selectInbox = compile(({ db }, { key }: Params<Key>) =>
   db
     .selectFrom("trivium_tasks as t")
     .leftJoin("trivium_inbox as e", "e.key", "t.key")

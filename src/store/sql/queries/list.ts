@@ -9,7 +9,7 @@ import type { QueryInput } from "../param.js";
 import { periodMs, toPeriod } from "../periods.js";
 import { pickScope, type StoredTaskRow } from "../rows.js";
 import { inScope } from "../scope.js";
-import { type TaskRow, untilWhole, withLogs } from "./tasks.js";
+import { retryTorn, type TaskRow, withLogs } from "./tasks.js";
 
 export interface ListedTasks {
   readonly tasks: readonly StoredTaskRow[];
@@ -21,7 +21,7 @@ export interface ListedTasks {
 export async function listTasks(context: DbContext, scope: Scope, query: ListQuery): Promise<ListedTasks> {
   const args = readArgs(scope, query);
   const total = (await countFor(query).first(context, args))?.total ?? 0;
-  return untilWhole(async () => {
+  return retryTorn(async () => {
     const rows = await pageFor(query).all(context, args);
     const page = takeWithin(rows.slice(0, query.limit), (row) => Number(row.snapshot_bytes ?? 0), query.maxBytes);
     const tasks = await withBodies(context, page);
@@ -159,11 +159,11 @@ function stateColumn(filters: ReadonlySet<string>) {
 }
 
 function countWith(filters: ReadonlySet<string>) {
-  if (filters.has("contextId")) return countOfIndex(filters);
-  return filters.has("since") ? sumOfPeriods(filters) : sumOfCounts(filters);
+  if (filters.has("contextId")) return countIndex(filters);
+  return filters.has("since") ? sumPeriods(filters) : sumCounts(filters);
 }
 
-function sumOfCounts(filters: ReadonlySet<string>) {
+function sumCounts(filters: ReadonlySet<string>) {
   return compile(({ db }, params: Params<PageArgs>) =>
     db
       .selectFrom("trivium_counts as c")
@@ -174,7 +174,7 @@ function sumOfCounts(filters: ReadonlySet<string>) {
 }
 
 /** Within the period of the time, the tasks after it are counted; the counters have the sum for later periods. */
-function sumOfPeriods(filters: ReadonlySet<string>) {
+function sumPeriods(filters: ReadonlySet<string>) {
   return compile((context, params: Params<PageArgs>) => {
     const { state, period, periodEnd } = params;
     const first = selectFiltered(context, params, filters).where("t.status_time", "<", periodEnd);
@@ -187,7 +187,7 @@ function sumOfPeriods(filters: ReadonlySet<string>) {
   });
 }
 
-function countOfIndex(filters: ReadonlySet<string>) {
+function countIndex(filters: ReadonlySet<string>) {
   return compile((context, params: Params<PageArgs>) => selectFiltered(context, params, filters));
 }
 

@@ -12,7 +12,7 @@ export function pushQueries(context: DbContext): PushBackend {
       const row = await configById.first(context, { key, id });
       return row === undefined ? undefined : rowFrom(row);
     },
-    list: async (key) => (await configsOf.all(context, { key })).map(rowFrom),
+    list: async (key) => (await selectConfigs.all(context, { key })).map(rowFrom),
     async delete(key, id) {
       await dropConfig.write(context, { key, id });
     },
@@ -34,7 +34,7 @@ function setConfig(context: DbContext, row: PushRow, max: number): Promise<"stor
     const { key } = row;
     // Others that add to the task's configurations wait for the end of the transaction.
     if (within.dialect.locksRows) await lockTask.all(within, { key });
-    const others = await ordinalsOf.all(within, { key });
+    const others = await selectOrdinals.all(within, { key });
     const existing = others.find(({ id }) => id === row.id);
     if (existing === undefined && others.length >= max) return "full";
     const ordinal = existing?.ordinal ?? Math.max(0, ...others.map((other) => other.ordinal)) + 1;
@@ -55,7 +55,7 @@ const lockTask = compile(({ db }, { key }: Params<Key>) =>
   db.selectFrom("trivium_tasks").select("key").where("key", "=", key).forUpdate(),
 );
 
-const ordinalsOf = compile(({ db }, { key }: Params<Key>) =>
+const selectOrdinals = compile(({ db }, { key }: Params<Key>) =>
   db.selectFrom("trivium_push_configs").select(["id", "ordinal"]).where("key", "=", key),
 );
 
@@ -74,7 +74,7 @@ const configById = compile(({ db }, { key, id }: Params<ConfigId>) =>
   db.selectFrom("trivium_push_configs").selectAll().where("key", "=", key).where("id", "=", id),
 );
 
-const configsOf = compile(({ db }, { key }: Params<Key>) =>
+const selectConfigs = compile(({ db }, { key }: Params<Key>) =>
   db.selectFrom("trivium_push_configs").selectAll().where("key", "=", key).orderBy("ordinal"),
 );
 

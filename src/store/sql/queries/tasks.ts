@@ -61,7 +61,7 @@ const idByName = compile(({ db }, params: Params<Scope & { readonly name: string
 );
 
 function readTask(context: DbContext, scope: Scope, id: string): Promise<StoredTaskRow | undefined> {
-  return untilWhole(async () => {
+  return retryTorn(async () => {
     const row = await taskById.first(context, { ...scope, id });
     if (row === undefined) return undefined;
     const [task] = await withLogs(context, [row]);
@@ -105,7 +105,7 @@ function recordsAfter(
   key: number,
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Promise<{ readonly head: Head; readonly log: readonly LogRow[] } | "compacted" | undefined> {
-  return untilWhole(async () => {
+  return retryTorn(async () => {
     const row = await headByKey.first(context, { key });
     if (row === undefined) return undefined;
     if (after < row.compacted) return "compacted";
@@ -185,7 +185,7 @@ const headByKey = compile((context, { key }: Params<{ readonly key: number }>) =
 );
 
 /** Repeats a read while its answer is torn. */
-export async function untilWhole<T>(read: () => Promise<T | "torn">): Promise<T> {
+export async function retryTorn<T>(read: () => Promise<T | "torn">): Promise<T> {
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
     const result = await read();
     if (result !== "torn") return result;
@@ -212,12 +212,12 @@ async function readRanges(context: DbContext, ranges: readonly LogRange[]): Prom
   const logs = new Map<number, LogRow[]>(ranges.map(({ key }) => [key, []]));
   const [only] = ranges;
   if (only === undefined) return logs;
-  const rows = ranges.length === 1 ? logOfRange.all(context, only) : logsOfRanges.all(context, { ranges });
+  const rows = ranges.length === 1 ? selectLog.all(context, only) : selectLogs.all(context, { ranges });
   for (const { key, seq, count, format, bytes } of await rows) logs.get(key)?.push({ seq, count, format, bytes });
   return logs;
 }
 
-const logOfRange = compile(({ db }, { key, after, upto }: Params<LogRange>) =>
+const selectLog = compile(({ db }, { key, after, upto }: Params<LogRange>) =>
   db
     .selectFrom("trivium_log as l")
     .select(["l.key", "l.seq", "l.count", "l.format", "l.payload as bytes"])
@@ -227,7 +227,7 @@ const logOfRange = compile(({ db }, { key, after, upto }: Params<LogRange>) =>
     .orderBy("l.seq"),
 );
 
-const logsOfRanges = compile(({ db, dialect }, { ranges }: Params<{ readonly ranges: readonly LogRange[] }>) =>
+const selectLogs = compile(({ db, dialect }, { ranges }: Params<{ readonly ranges: readonly LogRange[] }>) =>
   db
     .selectFrom(dialect.ranges(ranges).as("r"))
     .innerJoin("trivium_log as l", (join) =>

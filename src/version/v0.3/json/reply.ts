@@ -3,7 +3,7 @@ import { readJson } from "../../../protocol/codec/json/reader.js";
 import { isJsonObject } from "../../../protocol/codec/outline/dynamic.js";
 import { A2AError } from "../../../protocol/errors.js";
 import type { StreamResponse, Task, TaskPushNotificationConfig } from "../../../protocol/model.js";
-import { type OperationName, operationOf, type ReplyOf, type RequestOf } from "../../../protocol/operations.js";
+import { findOperation, type OperationName, type ReplyOf, type RequestOf } from "../../../protocol/operations.js";
 import { mustBe, violationText } from "../../../protocol/violations.js";
 import { unreadableReply } from "../../codec-errors.js";
 import type { CardForm } from "./card.js";
@@ -66,7 +66,7 @@ function writeSendReply({ payload }: ReplyOf<"sendMessage">): JsonValue {
 
 /** Reads an event or the reply to a send. Returns `undefined` for an unknown kind. */
 export function readEvent(name: OperationName, json: JsonValue | undefined): StreamResponse | undefined {
-  const { output } = operationOf("sendStreamingMessage");
+  const { output } = findOperation("sendStreamingMessage");
   const context = lenientContext();
   if (!isJsonObject(json)) throw unreadableReply(name, mustBe("an object", json));
   const event = upgradeEvent(json, context);
@@ -77,7 +77,7 @@ function readTask(name: "getTask" | "cancelTask", json: JsonValue | undefined): 
   if (!isJsonObject(json)) throw unreadableReply(name, mustBe("an object", json));
   const { kind } = json;
   if ((kind ?? "task") !== "task") throw unreadableReply(name, "kind must be task");
-  return readModelJson(name, operationOf(name).output, upgradeTask(json, lenientContext())) as Task;
+  return readModelJson(name, findOperation(name).output, upgradeTask(json, lenientContext())) as Task;
 }
 
 type ConfigOperation = "createTaskPushNotificationConfig" | "getTaskPushNotificationConfig";
@@ -93,9 +93,9 @@ function readConfig(
   const bareConfig = "url" in json ? json : undefined;
   const givenConfig = isJsonObject(config) ? config : bareConfig;
   if (givenConfig === undefined) throw unreadableReply(name, `pushNotificationConfig ${mustBe("an object", config)}`);
-  const configOfModel = upgradePushConfig(givenConfig, lenientContext());
-  const wholeConfig = { ...(isJsonObject(configOfModel) ? configOfModel : {}), taskId: taskId ?? task ?? "" };
-  return readModelJson(name, operationOf(name).output, wholeConfig) as TaskPushNotificationConfig;
+  const modelConfig = upgradePushConfig(givenConfig, lenientContext());
+  const wholeConfig = { ...(isJsonObject(modelConfig) ? modelConfig : {}), taskId: taskId ?? task ?? "" };
+  return readModelJson(name, findOperation(name).output, wholeConfig) as TaskPushNotificationConfig;
 }
 
 function readConfigs(

@@ -3,7 +3,7 @@ import { isJsonObject } from "../../../protocol/codec/outline/dynamic.js";
 import type { SendMessageRequest } from "../../../protocol/model.js";
 import type { OperationName, RequestOf } from "../../../protocol/operations.js";
 import { mustBe } from "../../../protocol/violations.js";
-import { copyMembers, noteViolation, type UpgradeContext, upgradeMessage, upgradeUnder } from "./upgrade.js";
+import { copyMembers, noteViolation, type UpgradeContext, upgradeMember, upgradeMessage } from "./upgrade.js";
 import { messageToKindJson, pushConfigToKindJson, taskPushConfigToKindJson } from "./write.js";
 
 // The parameters of each operation, in both directions. These versions lack the operations that are missing here.
@@ -70,10 +70,10 @@ function upgradeSend(params: JsonValue, context: UpgradeContext): JsonValue {
     const messageWithId = isJsonObject(message)
       ? { ...message, messageId: message["messageId"] ?? messageId ?? null }
       : message;
-    result["message"] = upgradeUnder(context, "message", () => upgradeMessage(messageWithId ?? null, context, "user"));
+    result["message"] = upgradeMember(context, "message", () => upgradeMessage(messageWithId ?? null, context, "user"));
   }
   if ((configuration ?? null) !== null) {
-    result["configuration"] = upgradeUnder(context, "configuration", () =>
+    result["configuration"] = upgradeMember(context, "configuration", () =>
       upgradeConfiguration(configuration ?? null, context),
     );
   }
@@ -87,7 +87,7 @@ function upgradeConfiguration(json: JsonValue, context: UpgradeContext): JsonVal
   if (typeof blocking === "boolean") result["returnImmediately"] = !blocking;
   else if ((blocking ?? null) !== null) noteViolation(context, "blocking", mustBe("true or false", blocking));
   if ((pushNotificationConfig ?? null) !== null) {
-    result["taskPushNotificationConfig"] = upgradeUnder(context, "pushNotificationConfig", () =>
+    result["taskPushNotificationConfig"] = upgradeMember(context, "pushNotificationConfig", () =>
       upgradePushConfig(pushNotificationConfig ?? null, context),
     );
   }
@@ -99,7 +99,7 @@ function upgradeSetConfig(params: JsonValue, context: UpgradeContext): JsonValue
   if (!isJsonObject(params)) return params;
   const { taskId, id, pushNotificationConfig: config } = params;
   if (!isJsonObject(config)) noteViolation(context, "pushNotificationConfig", mustBe("an object", config));
-  const result = upgradeUnder(context, "pushNotificationConfig", () => upgradePushConfig(config ?? {}, context));
+  const result = upgradeMember(context, "pushNotificationConfig", () => upgradePushConfig(config ?? {}, context));
   return copyMembers({ taskId: taskId ?? id ?? null }, ["taskId"], isJsonObject(result) ? result : {});
 }
 

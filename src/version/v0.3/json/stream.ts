@@ -4,7 +4,7 @@ import type { Operation, StreamItem } from "../../../protocol/operations.js";
 import type { StreamReader, StreamWriter, WireEvent } from "../../codec.js";
 import { encodeOnce } from "../../encode-once.js";
 import { isLastEvent, streamFinals } from "../finals.js";
-import { taskFirst } from "../first-task.js";
+import { emitTaskFirst } from "../first-task.js";
 import { resumePoint } from "../resume-point.js";
 import { readEvent } from "./reply.js";
 import { eventToKindJson } from "./write.js";
@@ -30,7 +30,7 @@ export function kindJsonStreamWriter(operation: Operation, request: AnyMessage):
 
 /** Client end of a stream of kind-JSON. Skips empty events and those of unknown kinds. */
 export function kindJsonStreamReader(operation: Operation): StreamReader<JsonValue> {
-  const begin = taskFirst(operation);
+  const begin = emitTaskFirst(operation);
   let isOver = false;
   return {
     read(json, head): readonly StreamItem[] {

@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../../protocol/codec/outline/dynamic.js";
-import { addViolation, mustBe, underIndex, underMember, type Violations } from "../../../protocol/violations.js";
+import { addViolation, mustBe, prefixIndex, prefixMember, type Violations } from "../../../protocol/violations.js";
 import { deriveMessageId } from "./message-id.js";
-import { dataFlag, type RoleWord, roleOfWord, roleWords, stateOfWord } from "./words.js";
+import { dataFlag, type RoleWord, roleWords, toRole, toState } from "./words.js";
 
 // Kind-JSON → the JSON of the model, which is then read and validated like any other. Nothing here throws. Values of a
 // wrong type stay in place for the reader to report; only what the model's JSON has no place for is validated here.
@@ -25,16 +25,16 @@ export function copyMembers(from: JsonObject, names: readonly string[], to: Json
 }
 
 /** Prefixes the violations of a member with its name. */
-export function upgradeUnder<T>({ violations }: UpgradeContext, name: string, upgrade: () => T): T {
+export function upgradeMember<T>({ violations }: UpgradeContext, name: string, upgrade: () => T): T {
   const before = violations.length;
   const result = upgrade();
-  if (violations.length !== before) underMember(violations, before, name);
+  if (violations.length !== before) prefixMember(violations, before, name);
   return result;
 }
 
 /** Records a violation of a member, unless the reader is lenient. */
 export function noteViolation(context: UpgradeContext, name: string, description: string): void {
-  if (!context.lenient) upgradeUnder(context, name, () => addViolation(context.violations, description));
+  if (!context.lenient) upgradeMember(context, name, () => addViolation(context.violations, description));
 }
 
 const messageMembers = ["messageId", "taskId", "contextId", "referenceTaskIds", "extensions", "metadata"];
@@ -54,10 +54,10 @@ export function upgradeMessage(json: JsonValue, context: UpgradeContext, sender:
 function upgradeRole(role: JsonValue | undefined, context: UpgradeContext, sender: RoleWord): JsonValue {
   const given = context.lenient && typeof role === "string" ? role.toLowerCase().replace(/^role_/, "") : role;
   const word = roleWords.find((word) => word === (given ?? sender));
-  if (word !== undefined) return roleOfWord(word);
+  if (word !== undefined) return toRole(word);
   const rule = `must be one of ${roleWords.join(", ")}`;
   noteViolation(context, "role", typeof role === "string" ? rule : mustBe("a string", role));
-  return roleOfWord(sender);
+  return toRole(sender);
 }
 
 export function upgradeTask(json: JsonValue, context: UpgradeContext): JsonValue {
@@ -66,12 +66,12 @@ export function upgradeTask(json: JsonValue, context: UpgradeContext): JsonValue
   const result = copyMembers(json, ["id", "contextId", "metadata"]);
   result["status"] = upgradeStatus(status ?? {}, context);
   if ((history ?? null) !== null) {
-    result["history"] = upgradeUnder(context, "history", () =>
+    result["history"] = upgradeMember(context, "history", () =>
       upgradeEach(history, context, (entry) => upgradeMessage(entry, context, "agent")),
     );
   }
   if ((artifacts ?? null) !== null) {
-    result["artifacts"] = upgradeUnder(context, "artifacts", () =>
+    result["artifacts"] = upgradeMember(context, "artifacts", () =>
       upgradeEach(artifacts, context, (entry) => upgradeArtifact(entry, context)),
     );
   }
@@ -82,7 +82,7 @@ function upgradeStatus(json: JsonValue, context: UpgradeContext): JsonValue {
   if (!isJsonObject(json)) return json;
   const { state, message } = json;
   // The reader knows the names and numbers of states, and leaves out a time that it cannot read.
-  const result = copyMembers(json, ["timestamp"], { state: stateOfWord(state) ?? state ?? null });
+  const result = copyMembers(json, ["timestamp"], { state: toState(state) ?? state ?? null });
   if ((message ?? null) !== null) result["message"] = upgradeMessage(message ?? null, context, "agent");
   return result;
 }
@@ -126,7 +126,7 @@ function findKind(json: JsonObject): JsonValue | undefined {
 
 function upgradeParts(parts: JsonValue | undefined, context: UpgradeContext, to: JsonObject): JsonObject {
   if ((parts ?? null) !== null) {
-    to["parts"] = upgradeUnder(context, "parts", () =>
+    to["parts"] = upgradeMember(context, "parts", () =>
       upgradeEach(parts, context, (part) => upgradePart(part, context)),
     );
   }
@@ -142,7 +142,7 @@ function upgradeEach(
   return list.map((entry, index) => {
     const before = violations.length;
     const result = upgrade(entry);
-    if (violations.length !== before) underIndex(violations, before, index);
+    if (violations.length !== before) prefixIndex(violations, before, index);
     return result;
   });
 }
@@ -165,7 +165,7 @@ function upgradePart(json: JsonValue, context: UpgradeContext): JsonValue {
   }
   if (kind === "text") return { ...result, text: value };
   if (kind === "data") return upgradeData(value, result, context);
-  return { ...result, ...upgradeUnder(context, "file", () => upgradeFile(value, context)) };
+  return { ...result, ...upgradeMember(context, "file", () => upgradeFile(value, context)) };
 }
 
 /** Returns the kind of a part from `kind`, or from `type` in early peers, otherwise from its members. */

@@ -25,12 +25,12 @@ const statesByWord: ReadonlyMap<unknown, TaskState> = new Map<unknown, TaskState
 ]);
 
 /** Returns the word of a state, or `unknown` if these versions have none. */
-export function wordOfState(state: TaskState): StateWord {
+export function toStateWord(state: TaskState): StateWord {
   return stateWords.get(state) ?? "unknown";
 }
 
 /** Returns the state of a word, or `undefined` if it is none of these versions. */
-export function stateOfWord(word: unknown): TaskState | undefined {
+export function toState(word: unknown): TaskState | undefined {
   return statesByWord.get(word);
 }
 
@@ -38,12 +38,12 @@ export const roleWords = ["user", "agent"] as const;
 export type RoleWord = (typeof roleWords)[number];
 
 /** Returns the word of a role; `otherwise` if it is unspecified. */
-export function wordOfRole(role: Role, otherwise: RoleWord): RoleWord {
+export function toRoleWord(role: Role, otherwise: RoleWord): RoleWord {
   if (role === Role.UNSPECIFIED) return otherwise;
   return role === Role.USER ? "user" : "agent";
 }
 
-export function roleOfWord(word: RoleWord): Role {
+export function toRole(word: RoleWord): Role {
   return word === "user" ? Role.USER : Role.AGENT;
 }
 

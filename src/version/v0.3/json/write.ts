@@ -12,7 +12,7 @@ import type {
   TaskStatus,
 } from "../../../protocol/model.js";
 import { formatTimestamp } from "../../../protocol/timestamp.js";
-import { dataFlag, type RoleWord, wordOfRole, wordOfState } from "./words.js";
+import { dataFlag, type RoleWord, toRoleWord, toStateWord } from "./words.js";
 
 // The model as kind-JSON. Required members are written even if empty, others only if set. Free-form JSON is passed
 // through. Omits what these versions have no member for: the tenant, and the media type and name of parts that are not
@@ -23,7 +23,7 @@ export function messageToKindJson(message: Message, otherwise: RoleWord = "agent
   const json: JsonObject = {
     kind: "message",
     messageId: message.messageId,
-    role: wordOfRole(message.role, otherwise),
+    role: toRoleWord(message.role, otherwise),
     parts: message.parts.map(partToKindJson),
   };
   if (message.taskId !== "") json["taskId"] = message.taskId;
@@ -88,7 +88,7 @@ export function pushConfigToKindJson({ id, url, token, authentication }: TaskPus
 
 function statusToKindJson(status: TaskStatus | undefined): JsonObject {
   if (status === undefined) return { state: "unknown" };
-  const json: JsonObject = { state: wordOfState(status.state) };
+  const json: JsonObject = { state: toStateWord(status.state) };
   if (status.message !== undefined) json["message"] = messageToKindJson(status.message);
   if (status.timestamp !== undefined) json["timestamp"] = formatTimestamp(status.timestamp);
   return json;

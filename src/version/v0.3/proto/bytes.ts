@@ -12,13 +12,13 @@ import type { WireFile } from "./model.js";
 export function detectBytesForm(files: readonly WireFile[]): FileBytes | undefined {
   const withBytes = files.filter(({ file }) => file.case === "fileWithBytes" && file.value.length > 0);
   if (withBytes.length === 0) return undefined;
-  return withBytes.every((file) => contentOfText(file) !== undefined) ? "base64" : "raw";
+  return withBytes.every((file) => decodeText(file) !== undefined) ? "base64" : "raw";
 }
 
 /** Returns the content of a file, decoded from a form. */
 export function readBytes(file: WireFile, form: FileBytes): Uint8Array {
   const bytes = file.file.case === "fileWithBytes" ? file.file.value : new Uint8Array(0);
-  return form === "raw" ? bytes : (contentOfText(file) ?? bytes);
+  return form === "raw" ? bytes : (decodeText(file) ?? bytes);
 }
 
 /** Encodes content in a form. */
@@ -27,7 +27,7 @@ export function writeBytes(content: Uint8Array, form: FileBytes): Uint8Array {
 }
 
 /** Decodes bytes that are base64 text. Returns `undefined` if they are not, or are more likely plain text. */
-function contentOfText({ file, mimeType }: WireFile): Uint8Array | undefined {
+function decodeText({ file, mimeType }: WireFile): Uint8Array | undefined {
   if (file.case !== "fileWithBytes" || !isBase64Text(file.value)) return undefined;
   const content = bytesFromBase64(new TextDecoder().decode(file.value));
   if (content === undefined) return undefined;

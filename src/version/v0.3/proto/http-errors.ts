@@ -3,7 +3,7 @@ import { isJsonObject } from "../../../protocol/codec/outline/dynamic.js";
 import { detailsFromError, errorFromDetails } from "../../../protocol/error-details.js";
 import { type A2AError, type ErrorCode, errorCodeFromHttp, errorTable } from "../../../protocol/errors.js";
 import { grpcStatusNames } from "../../../protocol/grpc-status.js";
-import { errorFromJsonRpc, errorOfClass, findErrorClass, findErrorNumber } from "../errors.js";
+import { errorFromJsonRpc, findErrorByClass, findErrorClass, findErrorNumber } from "../errors.js";
 
 // Errors of 0.3 over HTTP+JSON. The specification does not define their body, and each SDK has its own. We write a body
 // that all SDKs can read, and read the bodies of all of them.
@@ -37,7 +37,7 @@ export function errorFromHttp(status: number, json: JsonValue | undefined): A2AE
 function findCode(status: number, body: JsonObject, text: string): ErrorCode {
   const { code, type } = body;
   if (isNumberOfError(code)) return errorFromJsonRpc({ code, message: text }).code;
-  const codeOfType = typeof type === "string" ? errorOfClass(type.slice(type.lastIndexOf("/") + 1)) : undefined;
+  const codeOfType = typeof type === "string" ? findErrorByClass(type.slice(type.lastIndexOf("/") + 1)) : undefined;
   if (codeOfType !== undefined) return codeOfType;
   const codeOfText = errorFromJsonRpc({ message: text }).code;
   if (codeOfText !== "internalError") return codeOfText;
@@ -52,7 +52,7 @@ function isNumberOfError(code: JsonValue | undefined): code is number {
   return typeof code === "number" && code < 0;
 }
 
-/** What servers of 0.3 mean by statuses that have another error in later versions, or none. */
+/** Errors of 0.3 for statuses that mean another error in later versions, or none. */
 const codesByStatus: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
   [409, "taskNotCancelable"],
   [415, "contentTypeNotSupported"],

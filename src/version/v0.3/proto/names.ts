@@ -1,4 +1,4 @@
-import { addViolation, underMember, type Violations } from "../../../protocol/violations.js";
+import { addViolation, prefixMember, type Violations } from "../../../protocol/violations.js";
 
 // 0.3's schema encodes ids as resource names: `tasks/{task}` and
 // `tasks/{task}/pushNotificationConfigs/{configuration}`. Peers do not escape them, so a task id has no slash. A
@@ -47,5 +47,5 @@ export function findConfigName(name: string): ConfigName | undefined {
 function noteForm(field: string, form: string, violations: Violations): void {
   const before = violations.length;
   addViolation(violations, `must be of the form ${form}`);
-  underMember(violations, before, field);
+  prefixMember(violations, before, field);
 }

@@ -7,7 +7,7 @@ import type {
   Task,
   TaskPushNotificationConfig,
 } from "../../../protocol/model.js";
-import { type Operation, type OperationName, operationOf } from "../../../protocol/operations.js";
+import { findOperation, type Operation, type OperationName } from "../../../protocol/operations.js";
 import type { ValidationLimits } from "../../../protocol/validation-limits.js";
 import { mergeViolations } from "../../../protocol/violations.js";
 import { throwMissing } from "../../codec-errors.js";
@@ -34,7 +34,7 @@ export const rpcs: ReadonlyMap<string, Operation> = new Map<string, Operation>(
       ["GetAgentCard", "getExtendedAgentCard"],
       ["DeleteTaskPushNotificationConfig", "deleteTaskPushNotificationConfig"],
     ] satisfies readonly (readonly [string, OperationName])[]
-  ).map(([rpc, name]) => [rpc, operationOf(name)]),
+  ).map(([rpc, name]) => [rpc, findOperation(name)]),
 );
 
 export function findRequest({ name }: Operation): Translation {

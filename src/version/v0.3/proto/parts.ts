@@ -3,7 +3,7 @@ import type { Value } from "@bufbuild/protobuf/wkt";
 import { type FreeJsonCheck, valueFromJson, valueToJson } from "../../../protocol/codec/json/struct.js";
 import { isJsonObject } from "../../../protocol/codec/outline/dynamic.js";
 import type { Part } from "../../../protocol/model.js";
-import { addViolation, underIndex, underMember, type Violations } from "../../../protocol/violations.js";
+import { addViolation, prefixIndex, prefixMember, type Violations } from "../../../protocol/violations.js";
 import type { FileBytes } from "../../options.js";
 import { detectBytesForm, readBytes, writeBytes } from "./bytes.js";
 import type { WireFile, WirePart } from "./model.js";
@@ -38,7 +38,7 @@ export function readParts(wires: readonly WirePart[], reading: Reading): Part[] 
   return wires.map((wire, index) => {
     const before = violations.length;
     const part = readPart(wire, reading);
-    if (violations.length !== before) underIndex(violations, before, index);
+    if (violations.length !== before) prefixIndex(violations, before, index);
     return part;
   });
 }
@@ -81,7 +81,7 @@ function readFile(file: WireFile, { fileBytes = "base64", violations }: Reading)
     default: {
       const before = violations.length;
       addViolation(violations, "needs one of fileWithUri, fileWithBytes");
-      underMember(violations, before, "file");
+      prefixMember(violations, before, "file");
       return { case: "url", value: "" };
     }
   }

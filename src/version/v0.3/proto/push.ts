@@ -1,5 +1,5 @@
 import type { TaskPushNotificationConfig } from "../../../protocol/model.js";
-import { addViolation, underMember, type Violations } from "../../../protocol/violations.js";
+import { addViolation, prefixMember, type Violations } from "../../../protocol/violations.js";
 import type { WireAuthentication, WireCreateRequest, WirePushConfig, WireTaskConfig } from "./model.js";
 import { configName, findConfigName } from "./names.js";
 
@@ -64,7 +64,7 @@ export function readCreate(
   if (pushConfig === undefined) {
     const before = violations.length;
     addViolation(violations, "is required");
-    underMember(violations, before, "config.pushNotificationConfig");
+    prefixMember(violations, before, "config.pushNotificationConfig");
   }
   const model = readPushConfig(pushConfig, taskId);
   model.id ||= configId;

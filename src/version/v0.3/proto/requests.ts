@@ -11,7 +11,7 @@ import type {
   TaskPushNotificationConfig,
 } from "../../../protocol/model.js";
 import type { OperationName } from "../../../protocol/operations.js";
-import { underMember } from "../../../protocol/violations.js";
+import { prefixMember } from "../../../protocol/violations.js";
 import type {
   WireConfigRequest,
   WireConfiguration,
@@ -40,7 +40,7 @@ const send: Translation<WireSendRequest, SendMessageRequest> = {
     if (request !== undefined) {
       const before = reading.violations.length;
       model.message = readMessage(request, reading);
-      underMember(reading.violations, before, "message");
+      prefixMember(reading.violations, before, "message");
     }
     if (configuration !== undefined) model.configuration = readConfiguration(configuration);
     if (metadata !== undefined) model.metadata = metadata;

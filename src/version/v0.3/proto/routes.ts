@@ -1,5 +1,5 @@
 import { type HttpRoute, sortRoutes } from "../../../protocol/http-rules.js";
-import { type OperationName, operationOf } from "../../../protocol/operations.js";
+import { findOperation, type OperationName } from "../../../protocol/operations.js";
 
 // The routes of HTTP+JSON up to 0.3. The schema writes them as resource names, misspells one path, and uses other verbs
 // than the specification's text. So they are listed here in the form that peers use.
@@ -41,7 +41,7 @@ function createRoute([call, operation, hasBody]: Row, prefix: string): HttpRoute
     verb: verb as HttpRoute["verb"],
     segments: pathPart.split("/").map(readSegment),
     suffix,
-    operation: operationOf(operation),
+    operation: findOperation(operation),
     hasBody: hasBody === "body",
   };
 }

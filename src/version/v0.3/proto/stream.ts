@@ -5,7 +5,7 @@ import type { EventHead, StreamReader, StreamWriter, WireEvent } from "../../cod
 import { encodeOnce } from "../../encode-once.js";
 import type { FileBytes } from "../../options.js";
 import { isLastEvent, streamFinals } from "../finals.js";
-import { taskFirst } from "../first-task.js";
+import { emitTaskFirst } from "../first-task.js";
 import { resumePoint } from "../resume-point.js";
 import type { WireForm } from "./parts.js";
 
@@ -61,7 +61,7 @@ export function closingReader<T>(
   request: AnyMessage | undefined,
   readEvent: (payload: T, head: EventHead | undefined) => ReadEvent,
 ): StreamReader<T> {
-  const begin = taskFirst(operation);
+  const begin = emitTaskFirst(operation);
   let isOver = false;
   return {
     read(payload, head): readonly StreamItem[] {

@@ -8,7 +8,7 @@ import {
   TaskState,
   type TaskStatus,
 } from "../../../protocol/model.js";
-import { underMember } from "../../../protocol/violations.js";
+import { prefixMember } from "../../../protocol/violations.js";
 import type { WireArtifact, WireMessage, WireStatus, WireStreamResponse, WireTask } from "./model.js";
 import { type Reading, readParts, type WireForm, writeParts } from "./parts.js";
 
@@ -18,7 +18,7 @@ export function readMessage(wire: WireMessage, reading: Reading): Message {
   const { messageId, contextId, taskId, role, content, metadata, extensions, referenceTaskIds } = wire;
   const before = reading.violations.length;
   const parts = readParts(content, reading);
-  underMember(reading.violations, before, "content");
+  prefixMember(reading.violations, before, "content");
   return {
     $typeName: "lf.a2a.v1.Message",
     ...{ messageId, contextId, taskId, parts, extensions, referenceTaskIds },

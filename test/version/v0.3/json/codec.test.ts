@@ -13,7 +13,7 @@ import {
   TaskPushNotificationConfigSchema,
   TaskState,
 } from "../../../../src/protocol/model.js";
-import { type OperationName, operationOf, operations, type ReplyOf } from "../../../../src/protocol/operations.js";
+import { findOperation, type OperationName, operations, type ReplyOf } from "../../../../src/protocol/operations.js";
 import { defaultValidationLimits } from "../../../../src/protocol/validation-limits.js";
 import { kindJsonCodecs } from "../../../../src/version/v0.3/json/codec.js";
 import { kindJsonStreamReader, kindJsonStreamWriter } from "../../../../src/version/v0.3/json/stream.js";
@@ -21,7 +21,7 @@ import { arbitraryKindEvent, arbitraryKindMessage, arbitraryKindTask } from "../
 import { arbitraryCarried } from "../carried.js";
 
 const codecs = kindJsonCodecs(defaultValidationLimits);
-const codecOf = (name: OperationName) => codecs(operationOf(name));
+const codecOf = (name: OperationName) => codecs(findOperation(name));
 const overTheWire = (json: unknown): JsonValue | undefined =>
   json === undefined ? undefined : (JSON.parse(JSON.stringify(json)) as JsonValue);
 
@@ -29,7 +29,7 @@ const named = operations.map(({ name }) => name).filter((name) => name !== "list
 
 describe("requests", () => {
   it.each(named)("of %s survive the round trip", (name) => {
-    const { input } = operationOf(name);
+    const { input } = findOperation(name);
     fc.assert(
       fc.property(arbitraryCarried(input, true), (request) => {
         const codec = codecOf(name);
@@ -48,7 +48,7 @@ describe("replies", () => {
     "getTaskPushNotificationConfig",
     "deleteTaskPushNotificationConfig",
   ] as const)("of %s survive the round trip", (name) => {
-    const { output } = operationOf(name);
+    const { output } = findOperation(name);
     fc.assert(
       fc.property(arbitraryCarried(output), (reply) => {
         const codec = codecOf(name);
@@ -61,7 +61,7 @@ describe("replies", () => {
   it("of a send survive the round trip", () => {
     const codec = codecOf("sendMessage");
     fc.assert(
-      fc.property(arbitraryCarried(operationOf("sendMessage").output), (reply) => {
+      fc.property(arbitraryCarried(findOperation("sendMessage").output), (reply) => {
         fc.pre((reply as ReplyOf<"sendMessage">).payload.case !== undefined);
         expect(isSameMessage(codec.readReply(overTheWire(codec.writeReply(reply, reply))), reply)).toBe(true);
       }),
@@ -72,7 +72,7 @@ describe("replies", () => {
     const codec = codecOf("listTaskPushNotificationConfigs");
     fc.assert(
       fc.property(fc.array(arbitraryCarried(TaskPushNotificationConfigSchema), { maxLength: 3 }), (configs) => {
-        const { output } = operationOf("listTaskPushNotificationConfigs");
+        const { output } = findOperation("listTaskPushNotificationConfigs");
         const reply = create(output, { configs });
         const json = codec.writeReply(reply, reply);
         expect(json).toHaveLength(configs.length);
@@ -83,7 +83,7 @@ describe("replies", () => {
 });
 
 it("reads every event as it was written", () => {
-  const operation = operationOf("subscribeToTask");
+  const operation = findOperation("subscribeToTask");
   fc.assert(
     fc.property(arbitraryCarried(StreamResponseSchema), (response) => {
       fc.pre(response.payload.case !== undefined);
@@ -117,7 +117,7 @@ describe("what a peer writes", () => {
   });
 
   it("survives the round trip: events, except for `final`", () => {
-    const operation = operationOf("subscribeToTask");
+    const operation = findOperation("subscribeToTask");
     fc.assert(
       fc.property(arbitraryKindEvent, ({ final, ...event }) => {
         const [item] = kindJsonStreamReader(operation).read(final === undefined ? event : { ...event, final });
@@ -172,7 +172,7 @@ describe("what kind-JSON has no place for", () => {
   it("is refused without a call: the list of tasks", () => {
     const codec = codecOf("listTasks");
     const unsupported = expect.objectContaining({ code: "unsupportedOperation" });
-    expect(() => codec.writeRequest(create(operationOf("listTasks").input))).toThrow(unsupported);
+    expect(() => codec.writeRequest(create(findOperation("listTasks").input))).toThrow(unsupported);
     expect(() => codec.readRequest({})).toThrow(unsupported);
   });
 

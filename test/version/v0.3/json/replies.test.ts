@@ -3,14 +3,14 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { A2AError } from "../../../../src/protocol/errors.js";
 import { Role, type Task, TaskState } from "../../../../src/protocol/model.js";
-import { type OperationName, operationOf, operations } from "../../../../src/protocol/operations.js";
+import { findOperation, type OperationName, operations } from "../../../../src/protocol/operations.js";
 import { isoTime } from "../../../../src/protocol/timestamp.js";
 import { defaultValidationLimits } from "../../../../src/protocol/validation-limits.js";
 import { jsonRpcAdapter } from "../../../../src/version/v0.3/json-rpc.js";
 
 const adapter = jsonRpcAdapter(defaultValidationLimits);
 const read = (name: OperationName, json: JsonValue | undefined): unknown =>
-  adapter.codec(operationOf(name)).readReply(json);
+  adapter.codec(findOperation(name)).readReply(json);
 const readTask = (json: JsonValue): Task => read("getTask", json) as Task;
 
 const part = { kind: "text", text: "hi" };
@@ -32,7 +32,7 @@ describe("a reply without kind is identified by its members:", () => {
     [{ id: "t", contextId: "c", status }, "task"],
     [{ messageId: "m", parts: [part] }, "message"],
   ])("the event %j is a %s", (json, kind) => {
-    const items = adapter.readStream(operationOf("subscribeToTask")).read(json);
+    const items = adapter.readStream(findOperation("subscribeToTask")).read(json);
     expect(items).toMatchObject([{ response: { payload: { case: kind } } }]);
   });
 });
@@ -96,7 +96,7 @@ describe("replies are read leniently:", () => {
   });
 
   it("a push configuration alone", () => {
-    const codec = adapter.codec(operationOf("getTaskPushNotificationConfig"));
+    const codec = adapter.codec(findOperation("getTaskPushNotificationConfig"));
     const request = codec.readRequest({ id: "t", pushNotificationConfigId: "c" });
     expect(codec.readReply({ id: "c", url: "https://h" }, request)).toMatchObject({
       taskId: "t",
@@ -161,7 +161,7 @@ describe("a time", () => {
 
   it("without a zone is one of UTC, and is written with it", () => {
     const task = readTask({ id: "t", contextId: "c", status: { ...status, timestamp: "2025-05-04T08:00:00.25" } });
-    expect(adapter.codec(operationOf("getTask")).writeReply(task, task)).toMatchObject({
+    expect(adapter.codec(findOperation("getTask")).writeReply(task, task)).toMatchObject({
       status: { timestamp: "2025-05-04T08:00:00.250Z" },
     });
   });
@@ -195,7 +195,7 @@ describe("any JSON", () => {
   };
 
   it.each(operations.map(({ name }) => name))("as %s is read or refused by an A2AError", (name) => {
-    const operation = operationOf(name);
+    const operation = findOperation(name);
     const codec = adapter.codec(operation);
     fc.assert(
       fc.property(parsed, (value) => {
@@ -215,7 +215,7 @@ describe("any JSON", () => {
   it("however deep, is read or refused by an A2AError", () => {
     const deep = JSON.parse(`${'{"parts":[{"data":'.repeat(50_000)}0${"}]}".repeat(50_000)}`) as JsonObject;
     for (const { name } of operations) {
-      const codec = adapter.codec(operationOf(name));
+      const codec = adapter.codec(findOperation(name));
       const body: JsonObject = { ...deep, message: deep, metadata: deep, configuration: deep, status: deep };
       onlyOurs(() => codec.readRequest(body));
       onlyOurs(() => codec.readReply(body));

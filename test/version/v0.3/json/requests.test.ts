@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { A2AError } from "../../../../src/protocol/errors.js";
-import { type OperationName, operationOf } from "../../../../src/protocol/operations.js";
+import { findOperation, type OperationName } from "../../../../src/protocol/operations.js";
 import { defaultValidationLimits } from "../../../../src/protocol/validation-limits.js";
 import { kindJsonCodecs } from "../../../../src/version/v0.3/json/codec.js";
 
@@ -93,27 +93,27 @@ describe("a request that is wrong names the field as its caller knows it", () =>
   ];
 
   it.each(cases)("%s %j", (name, params, fields) => {
-    const error = failureOf(() => codecs(operationOf(name)).readRequest(params));
+    const error = failureOf(() => codecs(findOperation(name)).readRequest(params));
     expect(error).toMatchObject({ code: "invalidParams" });
     expect(new Set(error.violations.map(({ field }) => field))).toEqual(new Set(fields));
   });
 
   it("and reports it in its version's terms", () => {
     const error = failureOf(() =>
-      codecs(operationOf("sendMessage")).readRequest({ message: { ...message, role: "agent" } }),
+      codecs(findOperation("sendMessage")).readRequest({ message: { ...message, role: "agent" } }),
     );
     expect(error.message).toBe("invalid parameters: message.role must be user in a request");
   });
 
   it("but leaves names inside of free JSON alone", () => {
     const metadata = { parts: [{ raw: "\ud800" }] };
-    const error = failureOf(() => codecs(operationOf("cancelTask")).readRequest({ id: "t", metadata }));
+    const error = failureOf(() => codecs(findOperation("cancelTask")).readRequest({ id: "t", metadata }));
     expect(error.violations).toEqual([expect.objectContaining({ field: "metadata.parts[0].raw" })]);
   });
 });
 
 describe("sloppy input is read as intended:", () => {
-  const codec = codecs(operationOf("sendMessage"));
+  const codec = codecs(findOperation("sendMessage"));
   const read = (params: JsonValue): unknown => codec.readRequest(params);
   const whole = read({ message });
 
@@ -167,19 +167,19 @@ describe("sloppy input is read as intended:", () => {
   });
 
   it("an empty list of authentication schemes, as none", () => {
-    const set = codecs(operationOf("createTaskPushNotificationConfig"));
+    const set = codecs(findOperation("createTaskPushNotificationConfig"));
     const body = { taskId: "t", pushNotificationConfig: { ...config, authentication: { schemes: [] } } };
     expect(set.readRequest(body)).toEqual(set.readRequest({ taskId: "t", pushNotificationConfig: config }));
   });
 
   it("a push configuration whose task is named by id", () => {
-    const set = codecs(operationOf("createTaskPushNotificationConfig"));
+    const set = codecs(findOperation("createTaskPushNotificationConfig"));
     const meant = set.readRequest({ taskId: "t", pushNotificationConfig: config });
     expect(set.readRequest({ id: "t", pushNotificationConfig: config })).toEqual(meant);
   });
 
   it("no params at all where there are none", () => {
-    expect(codecs(operationOf("getExtendedAgentCard")).readRequest(undefined)).toMatchObject({ tenant: "" });
+    expect(codecs(findOperation("getExtendedAgentCard")).readRequest(undefined)).toMatchObject({ tenant: "" });
   });
 });
 
@@ -190,7 +190,7 @@ describe("whether a send waits", () => {
     [{ configuration: { blocking: true } }, false],
     [{ configuration: { blocking: false } }, true],
   ])("%j", (fields, returnsAtOnce) => {
-    const request = codecs(operationOf("sendMessage")).readRequest({ message, ...fields });
+    const request = codecs(findOperation("sendMessage")).readRequest({ message, ...fields });
     const { configuration } = request as { configuration?: { returnImmediately: boolean } };
     expect(configuration?.returnImmediately ?? false).toBe(returnsAtOnce);
   });
@@ -201,7 +201,7 @@ describe("whether a send waits", () => {
     [3, 3],
   ])("a history length of %j is %j", (historyLength, meant) => {
     const configuration = historyLength === undefined ? {} : { historyLength };
-    const request = codecs(operationOf("sendMessage")).readRequest({ message, configuration });
+    const request = codecs(findOperation("sendMessage")).readRequest({ message, configuration });
     expect((request as { configuration?: { historyLength?: number } }).configuration?.historyLength).toBe(meant);
   });
 });

@@ -15,7 +15,7 @@ import {
   SubscribeToTaskRequestSchema,
   TaskState,
 } from "../../../../src/protocol/model.js";
-import { type OperationName, operationOf, type StreamItem } from "../../../../src/protocol/operations.js";
+import { findOperation, type OperationName, type StreamItem } from "../../../../src/protocol/operations.js";
 import { kindJsonStreamReader, kindJsonStreamWriter } from "../../../../src/version/v0.3/json/stream.js";
 
 const send = (taskId = "") => create(SendMessageRequestSchema, { message: { messageId: "m", taskId } });
@@ -59,7 +59,7 @@ describe("the end of a stream is marked", () => {
   });
 
   it("by one more status with the last one known, when the stream just ends", () => {
-    const writer = kindJsonStreamWriter(operationOf("sendStreamingMessage"), send("t"));
+    const writer = kindJsonStreamWriter(findOperation("sendStreamingMessage"), send("t"));
     for (const response of [task(TaskState.WORKING), status(TaskState.AUTH_REQUIRED), event(artifact("x"))]) {
       writer.write({ response });
     }
@@ -70,7 +70,7 @@ describe("the end of a stream is marked", () => {
   });
 
   it("by one more status after a task that has ended", () => {
-    const writer = kindJsonStreamWriter(operationOf("subscribeToTask"), subscribe);
+    const writer = kindJsonStreamWriter(findOperation("subscribeToTask"), subscribe);
     writer.write({ response: task(TaskState.COMPLETED) });
     expect(readPayloads(writer.end?.())).toMatchObject([{ status: { state: "completed" }, final: true }]);
   });
@@ -81,14 +81,14 @@ describe("the end of a stream is marked", () => {
     ["nothing", []],
     ["an artifact alone, of which no state is known", [event(artifact("x"))]],
   ])("by nothing more after %s", (_, items) => {
-    const writer = kindJsonStreamWriter(operationOf("sendStreamingMessage"), send());
+    const writer = kindJsonStreamWriter(findOperation("sendStreamingMessage"), send());
     for (const response of items) writer.write({ response });
     expect(writer.end?.()).toEqual([]);
   });
 });
 
 describe("the text of an event", () => {
-  const operation = operationOf("subscribeToTask");
+  const operation = findOperation("subscribeToTask");
 
   it("is sent with its id", () => {
     const [written] = kindJsonStreamWriter(operation, subscribe).write({
@@ -122,7 +122,7 @@ describe("a stream that is read", () => {
   const chunk = { kind: "artifact-update", taskId: "t", contextId: "c", artifact: { artifactId: "a", parts: [] } };
 
   it("begins with a task, where the peer begins with a status", () => {
-    const reader = kindJsonStreamReader(operationOf("sendStreamingMessage"));
+    const reader = kindJsonStreamReader(findOperation("sendStreamingMessage"));
     const items = reader.read({ ...working, status: { state: "working", message: note } });
     expect(items.map(({ response }) => response.payload)).toMatchObject([
       { case: "task", value: { id: "t", contextId: "c", status: { state: TaskState.WORKING } } },
@@ -134,7 +134,7 @@ describe("a stream that is read", () => {
   });
 
   it("begins with a task at work, where the peer begins with an artifact", () => {
-    const items = kindJsonStreamReader(operationOf("sendStreamingMessage")).read(chunk);
+    const items = kindJsonStreamReader(findOperation("sendStreamingMessage")).read(chunk);
     expect(items).toMatchObject([
       { response: { payload: { case: "task", value: { status: { state: TaskState.WORKING } } } } },
       { response: { payload: { case: "artifactUpdate" } } },
@@ -145,13 +145,13 @@ describe("a stream that is read", () => {
     ["of a subscription, which only the peer knows the beginning of", "subscribeToTask", undefined],
     ["that goes on behind an event", "sendStreamingMessage", "t.i.7"],
   ] as const)("is given no task %s", (_, name, id) => {
-    expect(kindJsonStreamReader(operationOf(name)).read(working, { id })).toMatchObject([
+    expect(kindJsonStreamReader(findOperation(name)).read(working, { id })).toMatchObject([
       { response: { payload: { case: "statusUpdate" } }, id },
     ]);
   });
 
   it.each(["1764000000000", "7", ""])("does not resume from the number %j", (id) => {
-    const [, item] = kindJsonStreamReader(operationOf("sendStreamingMessage")).read(working, { id });
+    const [, item] = kindJsonStreamReader(findOperation("sendStreamingMessage")).read(working, { id });
     expect(item).toMatchObject({ response: { payload: { case: "statusUpdate" } }, id: undefined });
   });
 
@@ -164,17 +164,17 @@ describe("a stream that is read", () => {
     ["the last chunk of an artifact, whatever it says", { ...chunk, lastChunk: true, final: true }, false],
     ["a task that has ended", { kind: "task", id: "t", contextId: "c", status: { state: "completed" } }, false],
   ] as const)("after %s: over is %j", (_, json, over) => {
-    const reader = kindJsonStreamReader(operationOf("sendStreamingMessage"));
+    const reader = kindJsonStreamReader(findOperation("sendStreamingMessage"));
     reader.read(json as unknown as JsonObject);
     expect(reader.isOver).toBe(over);
   });
 
   it.each([{ kind: "mood", good: true }, {}, null])("passes over %j", (json) => {
-    expect(kindJsonStreamReader(operationOf("subscribeToTask")).read(json)).toEqual([]);
+    expect(kindJsonStreamReader(findOperation("subscribeToTask")).read(json)).toEqual([]);
   });
 
   it.each([7, "x", [], { kind: "task", id: 7 }])("fails on %j", (json) => {
-    expect(() => kindJsonStreamReader(operationOf("subscribeToTask")).read(json)).toThrow(
+    expect(() => kindJsonStreamReader(findOperation("subscribeToTask")).read(json)).toThrow(
       expect.objectContaining({ code: "invalidAgentResponse" }),
     );
   });
@@ -185,7 +185,7 @@ function finals(
   request: ReturnType<typeof send> | typeof subscribe,
   items: readonly StreamResponse[],
 ): readonly unknown[] {
-  const writer = kindJsonStreamWriter(operationOf(name), request);
+  const writer = kindJsonStreamWriter(findOperation(name), request);
   return items.flatMap((response) => readPayloads(writer.write({ response })).map(({ final }) => final));
 }
 

@@ -5,7 +5,7 @@ import type { CallMemory, ServerContext } from "../protocol/context.js";
  * Books the agent's answer to one call as it arrives, until it is decoded. Aborts the call to the agent when there is no
  * room.
  */
-export class BookedAnswer {
+export class AccountedAnswer {
   /** Aborts when the caller leaves, or when there is no room. */
   readonly signal: AbortSignal;
   readonly #memory: CallMemory | undefined;

@@ -1,4 +1,4 @@
-import type { ReportLeftOut } from "../protocol/codec/json/reading.js";
+import type { ReportOmission } from "../protocol/codec/json/reading.js";
 import type { Logger } from "../protocol/logger.js";
 import type { AgentCard } from "../protocol/model.js";
 
@@ -6,7 +6,7 @@ import type { AgentCard } from "../protocol/model.js";
 const membersMax = 16;
 
 /** Logs each member that an agent's answers had to do without, once, whatever its place in a list. */
-export function leftOutLog(logger: Logger, card: AgentCard, cardUrl: string | undefined): ReportLeftOut {
+export function createOmissionLog(logger: Logger, card: AgentCard, cardUrl: string | undefined): ReportOmission {
   const agent = cardUrl ?? card.supportedInterfaces[0]?.url;
   const logged = new Set<string>();
   return (path, kind) => {

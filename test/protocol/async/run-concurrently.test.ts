@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { sideBySide } from "../../../src/protocol/async/side-by-side.js";
+import { runConcurrently } from "../../../src/protocol/async/run-concurrently.js";
 import { settle } from "../../support/virtual-clock.js";
 
 /** Work on numbers, each of which ends when it is told to. */
@@ -22,7 +22,7 @@ function recordWork() {
 
 it("begins items in their order, so many at a time", async () => {
   const { startOrder, work, end } = recordWork();
-  const all = sideBySide([1, 2, 3, 4], 2, work);
+  const all = runConcurrently([1, 2, 3, 4], 2, work);
   expect(startOrder).toEqual([1, 2]);
   await end(2);
   expect(startOrder).toEqual([1, 2, 3]);
@@ -35,7 +35,7 @@ it("begins items in their order, so many at a time", async () => {
 it("begins nothing after a failure, and fails once the others have ended", async () => {
   const { startOrder, work, end } = recordWork();
   let failed: unknown;
-  const all = sideBySide([1, 2, 3, 4], 2, work).catch((error: unknown) => {
+  const all = runConcurrently([1, 2, 3, 4], 2, work).catch((error: unknown) => {
     failed = error;
   });
   const torn = new Error("torn");
@@ -52,7 +52,7 @@ it("takes no item before it is begun", async () => {
   function* whileOpen(): Generator<number> {
     for (let item = 1; open; item++) yield item;
   }
-  const all = sideBySide(whileOpen(), 2, work);
+  const all = runConcurrently(whileOpen(), 2, work);
   open = false;
   await end(1);
   await end(2);

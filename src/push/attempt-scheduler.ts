@@ -1,21 +1,21 @@
 import type { Clock } from "../core/ports.js";
 import { pause } from "../protocol/async/pause.js";
 import type { Logger } from "../protocol/logger.js";
-import type { CallOutcome } from "./call.js";
-import { type CallPermit, CircuitBreaker } from "./circuit-breaker.js";
+import { type AttemptPermit, CircuitBreaker } from "./circuit-breaker.js";
 import type { PushLimits } from "./limits.js";
+import type { AttemptOutcome } from "./webhook-request.js";
 
 /** A call to schedule. */
-export interface CallTicket extends CallRoute {
+export interface AttemptTicket extends WebhookRoute {
   /** Pause in milliseconds since a failed attempt. While the circuit breaker is open, its own pauses apply instead. */
   readonly pauseMs: number;
   /** The first that aborts ends the wait with its reason. */
   readonly signals: readonly AbortSignal[];
   /** When aborted, the call still waits for room, but not for the end of a pause. */
-  readonly hurry: AbortSignal;
+  readonly flushNow: AbortSignal;
 }
 
-export interface CallSchedulerOptions {
+export interface AttemptSchedulerOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly limits: PushLimits;
@@ -26,7 +26,7 @@ export interface CallSchedulerOptions {
 /** A granted turn. */
 interface Grant {
   readonly lane: Lane;
-  readonly permit: CallPermit;
+  readonly permit: AttemptPermit;
 }
 
 /**
@@ -37,16 +37,16 @@ interface Grant {
  *
  * Not a `FairQueue`: that has one rank of keys, and calls wait here by two, the owner's and the destination's.
  */
-export class CallScheduler {
-  readonly #options: CallSchedulerOptions;
+export class AttemptScheduler {
+  readonly #options: AttemptSchedulerOptions;
   #active = 0;
   readonly #lanes = new LaneMap((origin, lane) => this.#createBreaker(origin, lane));
   /** Owners with ready lanes and room, in round-robin order. */
-  readonly #ready = new Set<CallOwner>();
+  readonly #ready = new Set<LaneOwner>();
   /** Targets that may have room for blocked lanes. */
-  readonly #targetsWithRoom = new Set<CallTarget>();
+  readonly #targetsWithRoom = new Set<Destination>();
 
-  constructor(options: CallSchedulerOptions) {
+  constructor(options: AttemptSchedulerOptions) {
     this.#options = options;
   }
 
@@ -56,7 +56,7 @@ export class CallScheduler {
   }
 
   /** Whether a call would start at once. */
-  isFree({ owner: key, origin }: CallRoute): boolean {
+  isFree({ owner: key, origin }: WebhookRoute): boolean {
     if (this.#active >= this.#options.limits.pushCallsAtOnce) return false;
     const owner = this.#lanes.owner(key);
     if (owner !== undefined && this.#isFull(owner)) return false;
@@ -67,13 +67,16 @@ export class CallScheduler {
   }
 
   /** Runs a call in its turn. A string as the result means that no call was made. */
-  async run<T extends string>(ticket: CallTicket, call: () => Promise<CallOutcome | T>): Promise<CallOutcome | T> {
-    const { signals, hurry, pauseMs } = ticket;
+  async run<T extends string>(
+    ticket: AttemptTicket,
+    call: () => Promise<AttemptOutcome | T>,
+  ): Promise<AttemptOutcome | T> {
+    const { signals, flushNow, pauseMs } = ticket;
     if (pauseMs > 0 && this.#lanes.lane(ticket)?.breaker.isFailing !== true) {
-      await pause(this.#options.clock, pauseMs, hurry, ...signals);
+      await pause(this.#options.clock, pauseMs, flushNow, ...signals);
     }
     const grant = await this.#turn(ticket);
-    let outcome: CallOutcome | undefined;
+    let outcome: AttemptOutcome | undefined;
     try {
       const result = await call();
       if (typeof result !== "string" && !signals.some(({ aborted }) => aborted)) outcome = result;
@@ -88,18 +91,18 @@ export class CallScheduler {
     this.#lanes.close();
   }
 
-  #turn(ticket: CallTicket): Promise<Grant> {
-    const { signals, hurry } = ticket;
+  #turn(ticket: AttemptTicket): Promise<Grant> {
+    const { signals, flushNow } = ticket;
     for (const signal of signals) signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<Grant>();
     const lane = this.#lanes.use(ticket);
     const leave = (): void => {
       for (const signal of signals) signal.removeEventListener("abort", abort);
-      hurry.removeEventListener("abort", rush);
+      flushNow.removeEventListener("abort", flush);
       lane.waiters.delete(waiter);
     };
     const waiter: Waiter = {
-      hurry,
+      flushNow,
       grant: () => {
         leave();
         resolve(this.#begin(lane));
@@ -111,13 +114,13 @@ export class CallScheduler {
       },
     };
     const abort = (): void => waiter.reject(signals.find((signal) => signal.aborted)?.reason);
-    const rush = (): void => {
-      if (isPaused(lane)) waiter.reject(hurry.reason);
+    const flush = (): void => {
+      if (isPaused(lane)) waiter.reject(flushNow.reason);
     };
     for (const signal of signals) signal.addEventListener("abort", abort, { once: true });
-    hurry.addEventListener("abort", rush, { once: true });
+    flushNow.addEventListener("abort", flush, { once: true });
     lane.waiters.add(waiter);
-    if (hurry.aborted) rush();
+    if (flushNow.aborted) flush();
     this.#schedule(lane);
     this.#pump();
     return promise;
@@ -131,7 +134,7 @@ export class CallScheduler {
     return { lane, permit: lane.breaker.begin() };
   }
 
-  #release({ lane, permit }: Grant, outcome: CallOutcome | undefined): void {
+  #release({ lane, permit }: Grant, outcome: AttemptOutcome | undefined): void {
     const { owner, target } = lane;
     this.#active -= 1;
     lane.active -= 1;
@@ -213,29 +216,29 @@ export class CallScheduler {
       this.#settle(lane);
       this.#pump();
     });
-    rejectHurried(lane);
+    rejectFlushed(lane);
   }
 
-  #isFull({ active }: CallOwner): boolean {
+  #isFull({ active }: LaneOwner): boolean {
     return active >= this.#options.limits.pushCallsPerOwner;
   }
 
-  #hasRoom({ active }: CallTarget): boolean {
+  #hasRoom({ active }: Destination): boolean {
     return active < this.#options.limits.pushCallsPerDestination;
   }
 
-  #createBreaker(origin: string, laneOf: () => Lane): CircuitBreaker {
+  #createBreaker(origin: string, findLane: () => Lane): CircuitBreaker {
     return new CircuitBreaker({
       ...this.#options,
       origin,
       random: this.#options.random ?? Math.random,
       onPause: () => {
-        const lane = laneOf();
+        const lane = findLane();
         lane.owner.ready.delete(lane);
-        rejectHurried(lane);
+        rejectFlushed(lane);
       },
       onReady: () => {
-        this.#schedule(laneOf());
+        this.#schedule(findLane());
         this.#pump();
       },
     });
@@ -254,8 +257,8 @@ const idleMax = 1000;
 /** The lanes by owner and origin, with their owners and targets. */
 export class LaneMap {
   readonly #createBreaker: (origin: string, lane: () => Lane) => Lane["breaker"];
-  readonly #owners = new Map<string, CallOwner>();
-  readonly #targets = new Map<string, CallTarget>();
+  readonly #owners = new Map<string, LaneOwner>();
+  readonly #targets = new Map<string, Destination>();
   /** Lanes without calls, least recently used first. */
   readonly #idle = new Set<Lane>();
 
@@ -269,27 +272,32 @@ export class LaneMap {
     return lanes.reduce((sum, { waiters }) => sum + waiters.size, 0);
   }
 
-  owner(key: string): CallOwner | undefined {
+  owner(key: string): LaneOwner | undefined {
     return this.#owners.get(key);
   }
 
-  target(origin: string): CallTarget | undefined {
+  target(origin: string): Destination | undefined {
     return this.#targets.get(origin);
   }
 
-  lane({ owner, origin }: CallRoute): Lane | undefined {
+  lane({ owner, origin }: WebhookRoute): Lane | undefined {
     return this.#owners.get(owner)?.lanes.get(origin);
   }
 
   /** The lane of a call, which is in use from now on. */
-  use({ owner: key, origin }: CallRoute): Lane {
-    const owner: CallOwner = this.#owners.get(key) ?? { key, active: 0, lanes: new Map(), ready: new Set() };
+  use({ owner: key, origin }: WebhookRoute): Lane {
+    const owner: LaneOwner = this.#owners.get(key) ?? { key, active: 0, lanes: new Map(), ready: new Set() };
     const existing = owner.lanes.get(origin);
     if (existing !== undefined) {
       this.#idle.delete(existing);
       return existing;
     }
-    const target: CallTarget = this.#targets.get(origin) ?? { origin, active: 0, lanes: new Set(), blocked: new Set() };
+    const target: Destination = this.#targets.get(origin) ?? {
+      origin,
+      active: 0,
+      lanes: new Set(),
+      blocked: new Set(),
+    };
     const breaker = this.#createBreaker(origin, () => lane);
     const lane: Lane = { owner, target, breaker, waiters: new Set(), active: 0, cancelHold: undefined, heldUntil: 0 };
     this.#owners.set(key, owner);
@@ -333,7 +341,7 @@ export class LaneMap {
 }
 
 /** The owner of a call and its destination. */
-export interface CallRoute {
+export interface WebhookRoute {
   readonly owner: string;
   /** Scheme, host and port. */
   readonly origin: string;
@@ -344,13 +352,13 @@ interface Waiter {
   readonly grant: () => void;
   readonly reject: (reason: unknown) => void;
   /** When aborted, the call still waits for room, but not for the end of a pause. */
-  readonly hurry: AbortSignal;
+  readonly flushNow: AbortSignal;
 }
 
 /** Calls of one owner to one destination, in order of arrival. */
 interface Lane {
-  readonly owner: CallOwner;
-  readonly target: CallTarget;
+  readonly owner: LaneOwner;
+  readonly target: Destination;
   readonly breaker: CircuitBreaker;
   readonly waiters: Set<Waiter>;
   active: number;
@@ -361,7 +369,7 @@ interface Lane {
 }
 
 /** The calls of one owner. */
-interface CallOwner {
+interface LaneOwner {
   readonly key: string;
   active: number;
   readonly lanes: Map<string, Lane>;
@@ -370,7 +378,7 @@ interface CallOwner {
 }
 
 /** The calls of all owners to one destination, which share only the limit of concurrent calls. */
-interface CallTarget {
+interface Destination {
   readonly origin: string;
   active: number;
   readonly lanes: Set<Lane>;
@@ -384,6 +392,6 @@ function isPaused({ breaker, cancelHold }: Lane): boolean {
 }
 
 /** Rejects the waiters of a paused lane that do not wait for the end of a pause. */
-function rejectHurried({ waiters }: Lane): void {
-  for (const { hurry, reject } of [...waiters]) if (hurry.aborted) reject(hurry.reason);
+function rejectFlushed({ waiters }: Lane): void {
+  for (const { flushNow, reject } of [...waiters]) if (flushNow.aborted) reject(flushNow.reason);
 }

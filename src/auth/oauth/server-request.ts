@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type Clock, callerClock } from "../../protocol/async/clock.js";
-import { mayCarry } from "../../protocol/authorization/may-carry.js";
+import { maySendSecret } from "../../protocol/authorization/may-send-secret.js";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { A2AError } from "../../protocol/errors.js";
 import { type Fetch, type FetchInit, type HttpAnswer, listCauses, readTextWithin } from "../../protocol/fetch.js";
@@ -34,7 +34,7 @@ export interface AuthEndpoint {
 }
 
 /** A request to an authorization server. */
-export interface AuthServerCall extends AuthEndpoint {
+export interface AuthServerRequest extends AuthEndpoint {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Sent by POST; without it the call is a GET. */
   readonly form?: URLSearchParams | undefined;
@@ -54,9 +54,9 @@ const maxBytes = 64 * 1024;
  * `unauthenticated` when the server is not trusted, its URL may not carry secrets or the answer is too large. Messages
  * never contain any of the answer.
  */
-export async function callServer(
+export async function requestServer(
   environment: ServerEnvironment,
-  call: AuthServerCall,
+  call: AuthServerRequest,
   signal: AbortSignal,
 ): Promise<ServerAnswer> {
   assertServer(environment, call);
@@ -81,7 +81,7 @@ export async function callServer(
 
 /** Throws `unauthenticated` unless secrets may be sent to an endpoint, and the user to its page. */
 export function assertServer({ allowPlaintext, trustedOrigins }: ServerEnvironment, call: AuthEndpoint): void {
-  if (!mayCarry(call.url, allowPlaintext)) {
+  if (!maySendSecret(call.url, allowPlaintext)) {
     throw new A2AError("unauthenticated", `${describeEndpoint(call)} is not https, and plaintext is not allowed`);
   }
   const origin = new URL(call.url).origin;
@@ -91,7 +91,7 @@ export function assertServer({ allowPlaintext, trustedOrigins }: ServerEnvironme
   throw new UntrustedOriginError(problem, origin.slice(0, shownLength));
 }
 
-function createRequest({ form, headers }: AuthServerCall, signal: AbortSignal): FetchInit {
+function createRequest({ form, headers }: AuthServerRequest, signal: AbortSignal): FetchInit {
   const accept = { ...headers, accept: "application/json" };
   const always = { signal, redirect: "error" } as const;
   if (form === undefined) return { ...always, headers: accept };
@@ -99,14 +99,14 @@ function createRequest({ form, headers }: AuthServerCall, signal: AbortSignal): 
   return { ...always, method: "POST", headers: { ...accept, "content-type": contentType }, body: form.toString() };
 }
 
-function describeFailure(call: AuthServerCall, { timeoutMs }: ServerEnvironment, limit: AbortSignal): string {
+function describeFailure(call: AuthServerRequest, { timeoutMs }: ServerEnvironment, limit: AbortSignal): string {
   if (limit.aborted) return `${describeEndpoint(call)} did not answer within ${timeoutMs} ms`;
   return `${describeEndpoint(call)} cannot be reached, or redirects, which is not followed`;
 }
 
 const jsonType = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
-async function readJson(call: AuthServerCall, response: HttpAnswer): Promise<JsonObject | undefined> {
+async function readJson(call: AuthServerRequest, response: HttpAnswer): Promise<JsonObject | undefined> {
   if (response.body === null || !jsonType.test(response.headers.get("content-type") ?? "")) return undefined;
   const text = await readTextWithin(response.body.getReader(), maxBytes, () => {
     const message = `the answer of ${describeEndpoint(call)} is over the limit of ${maxBytes} bytes`;

@@ -5,7 +5,7 @@ import { A2AError } from "../protocol/errors.js";
 import type { ByteLedger } from "./byte-ledger.js";
 
 /** The room for what peers ask for and do not take: each network has its share of the bytes in memory. */
-export class UnsentRoom {
+export class UnsentBudget {
   readonly #ledger: ByteLedger;
   /** Networks whose share is full, in this turn of the event loop. */
   readonly #full = new Set<string>();

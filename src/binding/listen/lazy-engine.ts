@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import type { Http2Engine } from "./http2-engine.js";
 
 /** An engine whose code is loaded when it is needed. */
-export interface LaterEngine extends Http2Engine {
+export interface LazyEngine extends Http2Engine {
   /** Loads it now. Calling it again waits for the same. */
   load(): Promise<void>;
 }
@@ -13,7 +13,7 @@ export interface LaterEngine extends Http2Engine {
  * Connections wait until it is loaded. If loading fails, they are closed, and the next connection tries again.
  * Connections that wait while the port retires are accepted, and end after their first request.
  */
-export function laterEngine(make: () => Promise<Http2Engine>, onError: (error: unknown) => void): LaterEngine {
+export function createLazyEngine(make: () => Promise<Http2Engine>, onError: (error: unknown) => void): LazyEngine {
   let engine: Http2Engine | undefined;
   let loading: Promise<Http2Engine | undefined> | undefined;
   let closed = false;

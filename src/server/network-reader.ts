@@ -10,9 +10,9 @@ export function createNetworkReader(
   trustProxy: TrustProxy | undefined,
   logger: Logger,
 ): (head: CallHead) => string | undefined {
-  const networkOf = callerNetwork(trustProxy ?? false);
+  const readNetwork = callerNetwork(trustProxy ?? false);
   return (head) => {
-    const network = networkOf(head);
+    const network = readNetwork(head);
     if (network === unknownNetwork && !warnedLoggers.has(logger)) {
       warnedLoggers.add(logger);
       logger.warn(

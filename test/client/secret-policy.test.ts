@@ -1,6 +1,6 @@
 import { fromJson } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { secretPlace } from "../../src/client/secret-places.js";
+import { createSecretPolicy } from "../../src/client/secret-policy.js";
 import { AgentCardSchema } from "../../src/protocol/model.js";
 
 // What a card writes so that another server looks like the host of the card, `agent.example`.
@@ -8,7 +8,7 @@ import { AgentCardSchema } from "../../src/protocol/model.js";
 const card = fromJson(AgentCardSchema, {});
 const facts = { card, firstCard: card, cardUrl: "https://agent.example/.well-known/agent-card.json", secure: true };
 const mayGo = (binding: string, url: string): boolean =>
-  secretPlace({ ...facts, binding, url }).noCredentials === undefined;
+  createSecretPolicy({ ...facts, binding, url }).noCredentials === undefined;
 
 describe("secrets for the host of the card", () => {
   it.each([
@@ -49,7 +49,7 @@ describe("secrets for the host of the card", () => {
 });
 
 describe("a header or a parameter for another host is held back", () => {
-  const { noHeaders } = secretPlace({ ...facts, binding: "JSONRPC", url: "https://other.example/" });
+  const { noHeaders } = createSecretPolicy({ ...facts, binding: "JSONRPC", url: "https://other.example/" });
 
   it.each([
     ...[

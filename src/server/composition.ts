@@ -22,11 +22,11 @@ import { type Authentication, isAuthenticated, openAuthentication } from "./auth
 import { isMountable, serverBindings } from "./bindings.js";
 import type { Observation } from "./call-observer.js";
 import { createEndpoint } from "./endpoint.js";
-import type { HostProcess } from "./host-process.js";
 import { type Limits, resolveLimits } from "./limits.js";
 import { type HostOptions, type ServerInterceptor, versionSettings } from "./options.js";
 import type { Load } from "./overload/load.js";
 import type { RateLimiter, RateLimiterOptions, RateLimiterParts } from "./rate-limiter.js";
+import type { ServerProcess } from "./server-process.js";
 
 // Composes an agent for a host, with or without a port: admission, authentication, limits, bindings and card in front of
 // a backend. The backend is a local agent (`compose-agent.ts`) or a gateway.
@@ -43,7 +43,7 @@ export interface InProcessAgent {
 }
 
 /** Settings fixed before anything is built. */
-export interface HostSettings {
+export interface ServerSettings {
   readonly versions: readonly [Version, ...Version[]];
   readonly limits: Limits;
   readonly clock: Clock;
@@ -54,8 +54,8 @@ export interface HostSettings {
   readonly load: Load | undefined;
 }
 
-/** What answers the calls that a host admits. */
-export interface HostBackend<H extends RequestHandler = RequestHandler> {
+/** Answers the calls that the server admits: a local agent or a gateway. */
+export interface AgentBackend<H extends RequestHandler = RequestHandler> {
   readonly handler: H;
   readonly card: PublishedCard;
   /** Extensions that calls may activate, or a function that chooses among a call's extensions where they vary. */
@@ -63,7 +63,7 @@ export interface HostBackend<H extends RequestHandler = RequestHandler> {
   /** Rate limits of calls. Absent without such limits. */
   readonly rates?: Service["rates"];
   /** Whether its operations bring answers from elsewhere into memory. Default: false. */
-  readonly booksAnswers?: boolean;
+  readonly accountsAnswers?: boolean;
   /** Wraps the authentication. */
   readonly wrapAuthenticate?: ((authenticate: Service["authenticate"]) => Service["authenticate"]) | undefined;
   /** Webhooks that are called, or wait for their turn. */
@@ -75,8 +75,8 @@ export interface HostBackend<H extends RequestHandler = RequestHandler> {
 }
 
 /** Where an agent is hosted among others. */
-export interface HostPlace {
-  readonly process: HostProcess;
+export interface AgentEnvironment {
+  readonly process: ServerProcess;
   readonly listening: () => ListeningAddress;
   /** Whether it is mounted in another server, which answers only plain HTTP requests. Default: false. */
   readonly isMounted?: boolean | undefined;
@@ -132,38 +132,42 @@ function servedBindings(
 }
 
 /** Puts admission, bindings and card in front of a backend. */
-export async function composeAround<H extends RequestHandler>(
+export async function composeWithBackend<H extends RequestHandler>(
   options: HostOptions & Pick<VersionOptions, "securityRequirements">,
-  build: (settings: HostSettings) => HostBackend<H> | Promise<HostBackend<H>>,
-  place: HostPlace,
+  build: (settings: ServerSettings) => AgentBackend<H> | Promise<AgentBackend<H>>,
+  environment: AgentEnvironment,
 ): Promise<ComposedAgent<H>> {
-  const { clock, telemetry, load } = place.process;
-  const logger = place.process.resolveLogger(options.logger);
+  const { clock, telemetry, load } = environment.process;
+  const logger = environment.process.resolveLogger(options.logger);
   const limits = resolveLimits(options.limits, isAuthenticated(options));
-  const bindings = chooseBindings(options).filter((name) => place.isMounted !== true || isMountable(name));
+  const bindings = chooseBindings(options).filter((name) => environment.isMounted !== true || isMountable(name));
   const { served: versionNames, strict = false, fileBytes } = versionSettings(options);
   const { securityRequirements } = options;
-  const [newest, ...others] = await place.process.versions(versionNames, { limits, fileBytes, securityRequirements });
+  const [newest, ...others] = await environment.process.versions(versionNames, {
+    limits,
+    fileBytes,
+    securityRequirements,
+  });
   if (newest === undefined) throw new TypeError("no version is served");
   const versions = [newest, ...others] as const;
   const settings = { versions, limits, clock, logger, load, telemetry };
   const backend = await build(settings);
   const { handler, card } = backend;
-  const authentication = place.authentication ?? (await openAuthentication(options, { clock, logger }));
-  const parts = { options, backend, settings, authentication, place };
+  const authentication = environment.authentication ?? (await openAuthentication(options, { clock, logger }));
+  const parts = { options, backend, settings, authentication, environment };
   const { admission, service } = await createService(parts, strict);
   const mounts = createMounts(bindings, versions);
   const served = servedBindings(options, bindings);
-  card.mount(place.reachable?.(mounts) ?? mounts);
+  card.mount(environment.reachable?.(mounts) ?? mounts);
   const unwatch = telemetry?.watch(card.card(), () => ({
-    ...handler.figures?.(),
+    ...handler.stats?.(),
     parked: handler.parked,
     taskSource: backend.tasksIn,
     streams: admission.streams,
     webhooksDue: backend.webhooksDue?.(),
   }));
   const release = async (): Promise<void> => {
-    await Promise.all([backend.dispose(), place.authentication === undefined && authentication.close()]);
+    await Promise.all([backend.dispose(), environment.authentication === undefined && authentication.close()]);
     unwatch?.();
   };
   const dispose = async (): Promise<void> => {
@@ -195,17 +199,17 @@ export async function composeAround<H extends RequestHandler>(
   };
 }
 
-/** What an agent's service is made of. */
+/** The parts of an agent's service. */
 interface ServiceParts {
   readonly options: HostOptions;
-  readonly backend: HostBackend;
-  readonly settings: HostSettings;
+  readonly backend: AgentBackend;
+  readonly settings: ServerSettings;
   readonly authentication: Authentication;
-  readonly place: HostPlace;
+  readonly environment: AgentEnvironment;
 }
 
 async function createService(
-  { options, backend, settings, authentication, place }: ServiceParts,
+  { options, backend, settings, authentication, environment }: ServiceParts,
   strictVersions: boolean,
 ): Promise<{ readonly admission: Admission; readonly service: Service }> {
   const { handler, card, extensions } = backend;
@@ -213,10 +217,10 @@ async function createService(
   const { interceptors = [] } = options;
   const isChoice = typeof extensions === "function";
   const admission = createAdmission({
-    process: place.process.admission,
-    realm: place.realm,
+    process: environment.process.admission,
+    realm: environment.realm,
     identify: authentication.identify,
-    networkOf: isAuthenticated(options) ? undefined : callerNetwork(options.trustProxy ?? false),
+    readNetwork: isAuthenticated(options) ? undefined : callerNetwork(options.trustProxy ?? false),
     extensions: isChoice ? [] : extensions,
     limits,
     logger,
@@ -233,7 +237,7 @@ async function createService(
     enter: admission.enter,
     publicError: admission.publicError,
     rates: backend.rates,
-    booksAnswers: backend.booksAnswers,
+    accountsAnswers: backend.accountsAnswers,
     clock,
     interception: interceptors.length === 0 ? undefined : await loadInterception(interceptors),
     observer: await loadObserver(options, { logger, clock, telemetry: telemetry?.calls(card.card()) }),

@@ -1,11 +1,11 @@
-import { mayCarry, mayCarryTo } from "../protocol/authorization/may-carry.js";
+import { maySendSecret, maySendSecretTo } from "../protocol/authorization/may-send-secret.js";
 import { isAuthority } from "../protocol/bindings.js";
 import { isLoopback } from "../protocol/loopback.js";
 import type { AgentCard } from "../protocol/model.js";
 import { hasSecretWord } from "../protocol/secret-names.js";
 
-/** What an interface is not called with, as reasons for people. */
-export interface SecretPlace {
+/** Whether an interface may get credentials and headers; a refusal is a reason for people. */
+export interface SecretPolicy {
   /** Why it gets no credentials; `undefined` if it may have them. */
   readonly noCredentials: string | undefined;
   /** Why it is not called with these headers; `undefined` if it may have them. */
@@ -13,7 +13,7 @@ export interface SecretPlace {
 }
 
 /** An interface, and what its caller trusts. */
-export interface PlaceFacts {
+export interface SecretPolicyOptions {
   readonly card: AgentCard;
   /** The card that the caller gave or read. Without `cardUrl` the caller answers for its interfaces. */
   readonly firstCard: AgentCard;
@@ -35,11 +35,11 @@ const plaintext = "credentials are not sent in plain text to another machine (al
  * A card may name any server, so secrets go to the host of the card, on any port, and to the origins that the caller
  * trusts.
  */
-export function secretPlace(facts: PlaceFacts): SecretPlace {
+export function createSecretPolicy(facts: SecretPolicyOptions): SecretPolicy {
   const { card, binding, url, secure, allowPlaintext = false } = facts;
   const host = hostIn(url);
   const isHost = isAuthority(binding);
-  const safe = isHost ? mayCarryTo({ secure, host }, allowPlaintext) : allowPlaintext || mayCarry(url, false);
+  const safe = isHost ? maySendSecretTo({ secure, host }, allowPlaintext) : allowPlaintext || maySendSecret(url, false);
   const foreignReason = foreignPlace(readPlace(binding, url, secure), facts);
   return {
     noCredentials: foreignReason ?? (safe ? undefined : plaintext),
@@ -56,7 +56,7 @@ function readPlace(binding: string, url: string, secure = true): URL | null {
   return URL.parse(isAuthority(binding) ? `${secure ? "https" : "http"}://${hostIn(url)}` : url);
 }
 
-function foreignPlace(place: URL | null, { url, cardUrl, firstCard, trustedOrigins = [] }: PlaceFacts) {
+function foreignPlace(place: URL | null, { url, cardUrl, firstCard, trustedOrigins = [] }: SecretPolicyOptions) {
   const callerInterfaces = cardUrl === undefined ? firstCard.supportedInterfaces : [];
   const places =
     cardUrl === undefined

@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { createByteLedger } from "../../src/server/byte-ledger.js";
-import { UnsentRoom } from "../../src/server/unsent-room.js";
+import { UnsentBudget } from "../../src/server/unsent-budget.js";
 
 const from = (address: string | undefined) => ({ peer: () => address });
 
 it("refuses calls from a network whose share is full, in this turn of the event loop alone", async () => {
-  const room = new UnsentRoom(createByteLedger(1000));
+  const room = new UnsentBudget(createByteLedger(1000));
   room.check(from("2001:db8::1"));
   room.open("2001:db8::1").refuse();
   const error = expect.objectContaining({

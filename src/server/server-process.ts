@@ -20,8 +20,8 @@ import { createLoad, type Load } from "./overload/load.js";
 // `core/process.ts` is its part of the core: one instance with its lease and heartbeat, one poll, the slots of turns
 // and the memory of their tasks. Each agent has its own handler, card, service and limits over it.
 
-/** What a server has once, however many agents it serves. */
-export interface HostProcess {
+/** Parts that a server has once, whatever its number of agents. */
+export interface ServerProcess {
   readonly admission: ProcessAdmission;
   readonly clock: Clock;
   readonly telemetry: Telemetry | undefined;
@@ -50,10 +50,10 @@ export interface TaskProcess {
 export type ProcessOptions = Pick<HostOptions, "limits" | "clock" | "logger" | "telemetry"> &
   Pick<AgentOptions, "store" | "signals">;
 
-export async function openHostProcess(options: ProcessOptions): Promise<HostProcess> {
+export async function openServerProcess(options: ProcessOptions): Promise<ServerProcess> {
   const telemetry = await openTelemetry(options.telemetry);
   const clock = withTelemetry(telemetry?.clock, options.clock ?? systemClock);
-  const resolveTracedLogger: HostProcess["resolveLogger"] = (option) =>
+  const resolveTracedLogger: ServerProcess["resolveLogger"] = (option) =>
     withTelemetry(telemetry?.logger, resolveLogger(option));
   const limits = resolveLimits(options.limits);
   const load = createLoad({ limits, clock, logger: resolveTracedLogger(options.logger) });
@@ -106,7 +106,7 @@ export async function openHostProcess(options: ProcessOptions): Promise<HostProc
 }
 
 /** Handles an error while an agent is composed: closes the process and rethrows. */
-export function closeOnFailure(process: HostProcess): (error: unknown) => Promise<never> {
+export function closeOnFailure(process: ServerProcess): (error: unknown) => Promise<never> {
   return async (error) => {
     await process.close();
     throw error;

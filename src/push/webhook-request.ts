@@ -20,19 +20,19 @@ export interface WebhookPayload {
  * The outcome of one call. `failed`: a retry may help, after `retryAfterMs` if the webhook gave that. `refused`: a retry
  * cannot help. The reason contains no secrets.
  */
-export type CallOutcome =
+export type AttemptOutcome =
   | { readonly kind: "taken" }
   | { readonly kind: "failed"; readonly reason: string; readonly retryAfterMs?: number | undefined }
   | { readonly kind: "refused"; readonly reason: string };
 
 /** Calls a webhook once. Never rejects: aborting the signal ends the call as a failure. */
-export type CallWebhook = (
+export type PostWebhook = (
   config: TaskPushNotificationConfig,
   payload: WebhookPayload,
   signal: AbortSignal,
-) => Promise<CallOutcome>;
+) => Promise<AttemptOutcome>;
 
-export interface CallOptions {
+export interface WebhookRequestOptions {
   /** Refuses addresses that are not allowed. */
   readonly fetch: NodeFetch;
   readonly clock: Clock;
@@ -40,7 +40,7 @@ export interface CallOptions {
 }
 
 /** Creates the caller of webhooks: POST over HTTP, whatever binding created the task (spec 4.3.3). */
-export function createWebhookCaller({ fetch, clock, timeoutMs }: CallOptions): CallWebhook {
+export function createWebhookPoster({ fetch, clock, timeoutMs }: WebhookRequestOptions): PostWebhook {
   return async (config, payload, signal) => {
     const limit = new AbortController();
     const leave = (): void => limit.abort(signal.reason);
@@ -48,7 +48,7 @@ export function createWebhookCaller({ fetch, clock, timeoutMs }: CallOptions): C
     signal.addEventListener("abort", leave, { once: true });
     try {
       signal.throwIfAborted();
-      const headers = headersOf(config, payload);
+      const headers = createHeaders(config, payload);
       const response = await fetch(config.url, {
         method: "POST",
         headers: Object.fromEntries(headers),
@@ -58,10 +58,13 @@ export function createWebhookCaller({ fetch, clock, timeoutMs }: CallOptions): C
       });
       // Only the status of a webhook's answer is read.
       response.body?.cancel().catch(noop);
-      return outcomeOf(response, clock.now());
+      return readOutcome(response, clock.now());
     } catch (error) {
       if (error instanceof ForbiddenAddressError) return { kind: "refused", reason: "its address is not allowed" };
-      return { kind: "failed", reason: limit.signal.aborted ? `no answer within ${timeoutMs} ms` : reasonOf(error) };
+      return {
+        kind: "failed",
+        reason: limit.signal.aborted ? `no answer within ${timeoutMs} ms` : describeFailure(error),
+      };
     } finally {
       cancelTimeout();
       signal.removeEventListener("abort", leave);
@@ -69,7 +72,7 @@ export function createWebhookCaller({ fetch, clock, timeoutMs }: CallOptions): C
   };
 }
 
-function headersOf(
+function createHeaders(
   { token, authentication }: TaskPushNotificationConfig,
   { mediaType, tokenHeaders, traceHeaders }: WebhookPayload,
 ): Headers {
@@ -84,7 +87,7 @@ function headersOf(
 
 const retriedStatuses: ReadonlySet<number> = new Set([408, 429]);
 
-function outcomeOf({ status, headers }: HttpAnswer, now: number): CallOutcome {
+function readOutcome({ status, headers }: HttpAnswer, now: number): AttemptOutcome {
   if (status >= 200 && status < 300) return { kind: "taken" };
   const reason = `it answered with status ${status}`;
   if (status < 500 && !retriedStatuses.has(status)) return { kind: "refused", reason };
@@ -92,7 +95,7 @@ function outcomeOf({ status, headers }: HttpAnswer, now: number): CallOutcome {
 }
 
 // The text of an error may contain the URL and a secret in it; its code does not.
-function reasonOf(error: unknown): string {
+function describeFailure(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (!(cause instanceof Error)) return "it could not be reached";
   return `it could not be reached (${"code" in cause ? String(cause.code) : cause.name})`;

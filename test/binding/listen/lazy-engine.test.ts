@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { defaultListenerLimits, type RequestListener } from "../../../src/binding/listen/connection.js";
 import { createHttp2Engine, type Http2Engine } from "../../../src/binding/listen/http2-engine.js";
-import { laterEngine } from "../../../src/binding/listen/later-engine.js";
+import { createLazyEngine } from "../../../src/binding/listen/lazy-engine.js";
 import { createListener, type Listener } from "../../../src/binding/listen/listener.js";
 
 const http: RequestListener = (request, response) => {
@@ -30,7 +30,7 @@ describe("an engine that is loaded with its first connection", () => {
       await loading.promise;
       return createHttp2Engine(http, defaultListenerLimits);
     };
-    const http2 = laterEngine(make, (error) => errors.push(error));
+    const http2 = createLazyEngine(make, (error) => errors.push(error));
     listener = await createListener({ host: "127.0.0.1", port: 0, http, http2 });
   });
   afterEach(async () => {

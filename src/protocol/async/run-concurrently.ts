@@ -2,7 +2,7 @@
  * Runs `work` for several items at a time, and starts them in order. After a failure it starts no more, and rejects with
  * that failure once the running ones have settled.
  */
-export async function sideBySide<T>(
+export async function runConcurrently<T>(
   items: Iterable<T>,
   atOnce: number,
   work: (item: T) => Promise<void>,

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { mayCarry, mayCarryTo } from "../../src/protocol/authorization/may-carry.js";
+import { maySendSecret, maySendSecretTo } from "../../src/protocol/authorization/may-send-secret.js";
 
 it.each([
   "https://agent.example/rpc",
@@ -11,7 +11,7 @@ it.each([
   "http://127.1",
   "http://[::1]:9000",
 ])("a secret may go to %s", (url) => {
-  expect(mayCarry(url, false)).toBe(true);
+  expect(maySendSecret(url, false)).toBe(true);
 });
 
 it.each([
@@ -25,21 +25,21 @@ it.each([
   "http://[::2]",
   "http://10.0.0.1",
 ])("a secret may go to %s only when plaintext is allowed", (url) => {
-  expect(mayCarry(url, false)).toBe(false);
-  expect(mayCarry(url, true)).toBe(true);
+  expect(maySendSecret(url, false)).toBe(false);
+  expect(maySendSecret(url, true)).toBe(true);
 });
 
 it.each(["ftp://localhost", "file:///tmp", "javascript:alert(1)", "agent.example", ""])(
   "a secret never goes to %s",
   (url) => {
-    expect(mayCarry(url, true)).toBe(false);
+    expect(maySendSecret(url, true)).toBe(false);
   },
 );
 
 it.each(["localhost", "localhost:50051", "a.localhost:1", "127.0.0.1:50051", "[::1]:50051", "[::1]"])(
   "a secret may go to the address %s without TLS",
   (host) => {
-    expect(mayCarryTo({ secure: false, host }, false)).toBe(true);
+    expect(maySendSecretTo({ secure: false, host }, false)).toBe(true);
   },
 );
 
@@ -53,7 +53,7 @@ it.each([
   "unix:/tmp/socket",
   "",
 ])("a secret may go to the address %s over TLS, or when plaintext is allowed", (host) => {
-  expect(mayCarryTo({ secure: false, host }, false)).toBe(false);
-  expect(mayCarryTo({ secure: true, host }, false)).toBe(true);
-  expect(mayCarryTo({ secure: false, host }, true)).toBe(true);
+  expect(maySendSecretTo({ secure: false, host }, false)).toBe(false);
+  expect(maySendSecretTo({ secure: true, host }, false)).toBe(true);
+  expect(maySendSecretTo({ secure: false, host }, true)).toBe(true);
 });
