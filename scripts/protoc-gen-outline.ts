@@ -4,7 +4,8 @@ import { createEcmaScriptPlugin, runNodeJs } from "@bufbuild/protoplugin";
 
 // A plugin of `buf generate`: writes beside a service's `_pb.ts` what its files declare as plain data, `_outline.ts`.
 // `src/protocol/outline.ts` makes descriptors of it without the binary form of descriptors, which is most of what a page
-// would have to load otherwise.
+// would have to load otherwise. `_names.ts` has the full names of services and messages, one constant each: a bundle keeps
+// those that it uses.
 
 const httpOption = 72_295_728;
 const behaviorOption = 1052;
@@ -24,6 +25,11 @@ runNodeJs(
         outlineFile.print("export const files = [");
         for (const dependency of filesOf(file)) outlineFile.print(outlineOf(dependency));
         outlineFile.print("] as const;");
+        const namesFile = schema.generateFile(`${file.name}_names.ts`);
+        namesFile.preamble(file);
+        for (const { name, typeName } of [...file.services, ...file.messages]) {
+          namesFile.print(`export const ${name} = "${typeName}" as const;`);
+        }
       }
     },
   }),

@@ -7,6 +7,7 @@ import {
   type SendMessageRequest,
   type SendMessageResponse,
   TaskState,
+  typeNames,
 } from "../protocol/model.js";
 import type { Operations, StreamItem } from "../protocol/operations.js";
 import { isStop } from "../protocol/states.js";
@@ -127,14 +128,14 @@ async function sendNew(
   };
   for await (const { response } of upstream.stream(request, context, { onTask, onEnd: noop })) {
     const { payload } = response;
-    if (payload.case === "message") return { $typeName: "lf.a2a.v1.SendMessageResponse", payload };
+    if (payload.case === "message") return { $typeName: typeNames.SendMessageResponse, payload };
     if (payload.case === "artifactUpdate") continue;
     if (isStop(payload.value?.status?.state ?? TaskState.UNSPECIFIED)) break;
   }
   if (context.signal.aborted) throw callerLeft();
   if (taskId === undefined) throw new A2AError("invalidAgentResponse", "the agent answered a send without a task's id");
   const task = await upstream.operations.getTask(create(GetTaskRequestSchema, { id: taskId, historyLength }), context);
-  return { $typeName: "lf.a2a.v1.SendMessageResponse", payload: { case: "task", value: task } };
+  return { $typeName: typeNames.SendMessageResponse, payload: { case: "task", value: task } };
 }
 
 function readTaskId({ payload }: SendMessageResponse): string | undefined {

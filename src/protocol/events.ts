@@ -9,6 +9,7 @@ import {
   type TaskArtifactUpdateEvent,
   TaskState,
   type TaskStatusUpdateEvent,
+  typeNames,
 } from "./model.js";
 import { type Content, toParts } from "./parts.js";
 
@@ -77,7 +78,7 @@ export function artifact(content: Content, options: ArtifactOptions = {}): TaskA
     throw new TypeError("append needs the artifactId that it adds to");
   }
   const value: Artifact = {
-    $typeName: "lf.a2a.v1.Artifact",
+    $typeName: typeNames.Artifact,
     artifactId: options.artifactId ?? "",
     name: options.name ?? "",
     description: options.description ?? "",
@@ -91,7 +92,7 @@ export function artifact(content: Content, options: ArtifactOptions = {}): TaskA
 /** Wraps an artifact in an artifact event. */
 export function artifactEvent(value: Artifact, append: boolean, lastChunk: boolean): TaskArtifactUpdateEvent {
   return {
-    $typeName: "lf.a2a.v1.TaskArtifactUpdateEvent",
+    $typeName: typeNames.TaskArtifactUpdateEvent,
     taskId: "",
     contextId: "",
     artifact: value,
@@ -119,10 +120,10 @@ const statusConstructor =
 export function statusEvent(state: TaskState, message?: Message, options?: StatusOptions): TaskStatusUpdateEvent {
   if (options !== undefined) checkStatusOptions(options);
   const event: TaskStatusUpdateEvent = {
-    $typeName: "lf.a2a.v1.TaskStatusUpdateEvent",
+    $typeName: typeNames.TaskStatusUpdateEvent,
     taskId: "",
     contextId: "",
-    status: { $typeName: "lf.a2a.v1.TaskStatus", state },
+    status: { $typeName: typeNames.TaskStatus, state },
   };
   if (message !== undefined && event.status !== undefined) event.status.message = message;
   if (options?.metadata !== undefined) event.metadata = options.metadata;
@@ -180,7 +181,7 @@ const checkReplyOptions = namesOf<ReplyOptions>("reply()", { metadata: true, ext
 export function reply(content: Content, options: ReplyOptions = {}): Message {
   checkReplyOptions(options);
   const message: Message = {
-    $typeName: "lf.a2a.v1.Message",
+    $typeName: typeNames.Message,
     messageId: "",
     contextId: "",
     taskId: "",

@@ -3,7 +3,7 @@ import type { ClientTls } from "../../binding/fetch/client-tls.js";
 import type { Client } from "../../client/node.js";
 import type { ConnectOptions } from "../../client/options.js";
 import { A2AError } from "../../protocol/errors.js";
-import type { AgentCard, AgentInterface } from "../../protocol/model.js";
+import { type AgentCard, type AgentInterface, typeNames } from "../../protocol/model.js";
 import { ask } from "./ask.js";
 import { findCardRemedy, findCause, hasSecrets } from "./failed-call.js";
 import { type Finding, findings, reasonOf } from "./finding.js";
@@ -116,7 +116,7 @@ async function checkInterface(card: AgentCard, agentInterface: AgentInterface, c
 /** Errors that show that the agent can be reached and understood the call. */
 const answerCodes: ReadonlySet<string> = new Set(["taskNotFound", "unsupportedOperation", "invalidParams"]);
 
-const emptyGetTask = { $typeName: "lf.a2a.v1.GetTaskRequest", id: "", tenant: "" } as const;
+const emptyGetTask = { $typeName: typeNames.GetTaskRequest, id: "", tenant: "" } as const;
 
 const loopback = /^(?:localhost|127\.|\[?::1)/;
 
