@@ -1,8 +1,10 @@
 import { renameOptions } from "../protocol/check/former-options.js";
 import { assertOptions } from "../protocol/check/rules.js";
+import { isObject } from "../protocol/kinds.js";
+import { isLoopback } from "../protocol/loopback.js";
 import { type HostedAgent, hostAccess } from "./agent.js";
 import { AgentRegistry, type PlannedAgent, type ServerParts } from "./agent-registry.js";
-import { askForCertificates, isAuthenticated, isLoopback } from "./authentication.js";
+import { askForCertificates, isAuthenticated } from "./authentication.js";
 import { composeAgent, type HostedAgentParts } from "./compose-agent.js";
 import { Directory, toPath } from "./directory.js";
 import { type ComposedAgent, chooseBindings, type HostPlace, type InProcessAgent } from "./host.js";
@@ -58,7 +60,7 @@ export async function serve(givenOptions: ServeOptions | ServeAgentsOptions): Pr
 }
 
 function namesAgents(options: ServeOptions | ServeAgentsOptions): options is ServeAgentsOptions {
-  return typeof options === "object" && options !== null && "agents" in options && options.agents !== undefined;
+  return isObject(options) && "agents" in options && options.agents !== undefined;
 }
 
 /** What a server of one agent serves. */
@@ -207,5 +209,5 @@ function guardPort(
 ): HostGuard | undefined {
   const allowedHosts = [...(options.allowedHosts ?? []), ...agentOptions.flatMap(({ hosts = [] }) => hosts)];
   const guard = createHostGuard({ ...options, allowedHosts });
-  return !isAuthenticated(options) && isLoopback(host) ? guard : undefined;
+  return !isAuthenticated(options) && isLoopback(host, "listen") ? guard : undefined;
 }

@@ -3,6 +3,7 @@ import type { ClientTls } from "../../binding/fetch/client-tls.js";
 import type { Client } from "../../client/node.js";
 import type { ConnectOptions } from "../../client/options.js";
 import { A2AError } from "../../protocol/errors.js";
+import { isLoopback } from "../../protocol/loopback.js";
 import { type AgentCard, type AgentInterface, typeNames } from "../../protocol/model.js";
 import { ask } from "./ask.js";
 import { findCardRemedy, findCause, hasSecrets } from "./failed-call.js";
@@ -118,11 +119,10 @@ const answerCodes: ReadonlySet<string> = new Set(["taskNotFound", "unsupportedOp
 
 const emptyGetTask = { $typeName: typeNames.GetTaskRequest, id: "", tenant: "" } as const;
 
-const loopback = /^(?:localhost|127\.|\[?::1)/;
-
 /** The problem of a card of another machine that names a loopback address. */
 function findLoopbackProblem(cardUrl: string, interfaceUrl: string): string | undefined {
-  const host = interfaceUrl.replace(/^\w+:\/\//, "");
-  if (!loopback.test(host) || loopback.test(new URL(cardUrl).host)) return undefined;
+  // The URL of a gRPC interface may have no scheme.
+  const host = URL.parse(interfaceUrl.replace(/^(?:\w+:\/\/)?/, "http://"))?.hostname ?? "";
+  if (!isLoopback(host) || isLoopback(new URL(cardUrl).hostname)) return undefined;
   return "the card names a loopback address, which other machines cannot reach";
 }

@@ -1,6 +1,7 @@
 import { sanitize, sanitizeJson } from "../../protocol/check/sanitize.js";
 import { A2AError } from "../../protocol/errors.js";
 import { type AgentEvent, artifactKey, type KeyedArtifactEvent, type ParkEvent } from "../../protocol/events.js";
+import { isObject } from "../../protocol/kinds.js";
 import {
   type Artifact,
   ArtifactSchema,
@@ -160,7 +161,7 @@ function invalidEvent(message: string): A2AError {
 }
 
 function describe(value: unknown): string {
-  if (typeof value !== "object" || value === null) return value == null ? String(value) : `a ${typeof value}`;
+  if (!isObject(value)) return value == null ? String(value) : `a ${typeof value}`;
   if (Symbol.iterator in value) return "a list of events: write `async function*`, and `yield` each";
   return "$typeName" in value ? String(value.$typeName) : "an object of another kind";
 }
