@@ -14,6 +14,7 @@ it.each([
   expect(mayCarry(url, false)).toBe(true);
 });
 
+// Requirements: V03-TRANS-1
 it.each([
   "http://agent.example",
   "http://localhost.agent.example",

@@ -25,6 +25,7 @@ async function whatIsLeft(store: TaskStore, heads: readonly Head[]): Promise<num
 }
 
 describe("a memory task store that is full", () => {
+  // Requirements: V1-SEC-22
   it("drops finished tasks, the oldest first, to take a new one", async () => {
     const store = memoryTaskStore({ maxBytes: 50 * kibibyte });
     const heads = [];

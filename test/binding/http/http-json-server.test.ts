@@ -7,6 +7,7 @@ import { recordingAgent as agent, ask, json } from "../../support/recording-agen
 const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "hi" }] };
 
 describe("media types", () => {
+  // Requirements: V1-HTTP-1
   it.each([
     { accept: undefined, type: "application/json", reply: "application/json" },
     { accept: undefined, type: "application/a2a+json", reply: "application/a2a+json", error: "application/json" },
@@ -56,6 +57,7 @@ describe("media types", () => {
 });
 
 describe("errors", () => {
+  // Requirements: V1-ERR-18
   it.each(errorCodes)("reports %s with its HTTP status and its reason", async (code) => {
     await using served = await agent({
       authenticate: () => {
@@ -80,6 +82,7 @@ describe("errors", () => {
     expect(JSON.parse(text)).toMatchObject({ error: { details: [{ reason }] } });
   });
 
+  // Requirements: V1-ERR-3
   it("challenges an unknown caller also when the application names no challenge", async () => {
     await using served = await agent({
       authenticate: () => {

@@ -43,6 +43,7 @@ describe("the envelope", () => {
     expect(text).toContain('"id":12345678901234567891,');
   });
 
+  // Requirements: V1-ERR-24
   it.each([
     { what: "no JSON", body: "{", code: -32700, id: null },
     { what: "an empty body", body: "", code: -32700, id: null },
@@ -73,6 +74,7 @@ describe("the envelope", () => {
     expect(served.called).toEqual([]);
   });
 
+  // Requirements: V1-HTTP-9
   it("refuses bytes that are not UTF-8", async () => {
     await using served = await agent();
     const body = Buffer.from(JSON.stringify(call(1)).replace("hi", "h\u00ff"), "latin1");
@@ -82,6 +84,7 @@ describe("the envelope", () => {
 });
 
 describe("the door", () => {
+  // Requirements: V1-RPC-2
   it.each([
     { header: "text/plain" },
     { header: "application/x-www-form-urlencoded" },
@@ -227,6 +230,7 @@ describe("versions and extensions", () => {
   });
 });
 
+// Requirements: V1-ERR-13
 it("shows nothing of what broke inside", async () => {
   await using served = await httpAgent(serviceOf({ sendMessage: () => Promise.reject(new Error("secret")) }));
   const { status, text } = await postJson(`${served.url}/json-rpc`, call(1));

@@ -60,6 +60,7 @@ describe("a bad member", () => {
     expect(readJson(SendMessageRequestSchema, json).violations).toEqual([{ field, description }]);
   });
 
+  // Requirements: V1-ERR-8
   it.each<[JsonValue, string]>([
     ["TASK_STATE_RUNNING", states],
     [99, states],
@@ -146,6 +147,7 @@ describe("valid input is read", () => {
 describe("depth", () => {
   const nested = (levels: number): JsonValue => (levels === 0 ? 1 : { a: nested(levels - 1) });
 
+  // Requirements: V1-EXT-10
   it.each(["metadata", "data"])("of %s is counted from the outermost object", (name) => {
     expect(readJson(PartSchema, { [name]: nested(63) }).violations).toEqual([]);
     const [violation] = readJson(PartSchema, { [name]: nested(64) }).violations;
@@ -169,6 +171,7 @@ describe("depth", () => {
   });
 });
 
+// Requirements: V1-EXT-10, V1-SEC-24
 it("never touches a prototype", () => {
   const json = JSON.parse(
     '{"__proto__":{"polluted":1},"name":"n","securitySchemes":{"__proto__":{"mtlsSecurityScheme":{}}}}',
