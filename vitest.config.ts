@@ -25,7 +25,7 @@ function bytesFree(folder: string): number {
 export const slow = [
   "test/core/store-faults/hard-days.test.ts",
   "test/bench/run.test.ts",
-  "test/cli/{demo/store,serve-watch}.test.ts",
+  "test/cli/{demo/store,serve/watch}.test.ts",
   "test/client/flat.test.ts",
   "test/examples/{approval,client-resume,durable,replicas}.test.ts",
   "test/server/overload/{growing,out-of-memory}.test.ts",
@@ -51,7 +51,7 @@ export const alias = {
 export const longest = [
   "browser/client",
   "store/sql/sqlite-contract",
-  "cli/login",
+  "cli/login/login",
   "store/postgres/contract",
   "callers/agents-on-one-store",
   "isolation/sweep",

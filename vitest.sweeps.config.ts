@@ -25,12 +25,12 @@ sweeps.test.include = [
   "test/core/task/no-loss.test.ts",
   "test/e2e/bad-input/{agent-garbage,random}.test.ts",
   "test/e2e/isolation/{histories,sweep}.test.ts",
-  "test/protocol/codec/binary-{reader,writer}.test.ts",
+  "test/protocol/codec/binary/{reader,writer}.test.ts",
   "test/server/ledger-heap.test.ts",
-  "test/store/memory-contract.test.ts",
+  "test/store/memory/contract.test.ts",
   "test/store/postgres/contract.test.ts",
   "test/store/sql/sqlite-contract.test.ts",
-  "test/store/sql-queries/{contract,hot-groups,periods}.test.ts",
+  "test/store/sql/{contract,hot-groups,periods}.test.ts",
   "test/version/v0.3/proto/messages.test.ts",
 ];
 sweeps.test.exclude = [];

@@ -6,6 +6,7 @@ import { createEcmaScriptPlugin, runNodeJs } from "@bufbuild/protoplugin";
 // `src/protocol/codec/outline/outline.ts` makes descriptors of it without the binary form of descriptors, which is most of
 // what a page would have to load otherwise. One import of a `_pb` schema, or of `toBinary`, `fromJson` or `equals` of
 // protobuf-es, costs the browser's client up to 12 kB.
+// `_names.ts` has the full names of services and messages, one constant each: a bundle keeps those that it uses.
 
 const httpOption = 72_295_728;
 const behaviorOption = 1052;
@@ -25,6 +26,11 @@ runNodeJs(
         outlineFile.print("export const files = [");
         for (const dependency of filesOf(file)) outlineFile.print(outlineOf(dependency));
         outlineFile.print("] as const;");
+        const namesFile = schema.generateFile(`${file.name}_names.ts`);
+        namesFile.preamble(file);
+        for (const { name, typeName } of [...file.services, ...file.messages]) {
+          namesFile.print(`export const ${name} = "${typeName}" as const;`);
+        }
       }
     },
   }),

@@ -146,6 +146,16 @@ const samples: readonly {
     offenses: ["src/core/a.ts:1", "src/core/a.ts:4", "src/binding/a.ts:2"],
   },
   {
+    rule: "names of the schema are generated",
+    files: {
+      "src/core/a.ts":
+        'const a = { $typeName: "lf.a2a.v1.Task" };\n// lf.a2a.v1.Task\nimport { b } from "../gen/a2a/v1/a2a_names.js";',
+      "src/version/v0.3/a.ts": 'const a = "a2a.v1.A2AService";\nconst b = `lf.a2a.v1.` + kind;\nconst c = "a2a.v10";',
+      "examples/hello/a.ts": 'const a = "lf.a2a.v1.Task";',
+    },
+    offenses: ["src/core/a.ts:1", "src/version/v0.3/a.ts:1", "src/version/v0.3/a.ts:2"],
+  },
+  {
     rule: "names of files are kebab-case",
     files: { "src/a/b/c/d/e.ts": "", "src/a/camelCase.ts": "", "src/a/v1.0/e-f.ts": "" },
     offenses: ["src/a/camelCase.ts:1"],

@@ -1,8 +1,10 @@
-import { existsSync, readFileSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it, type TestContext } from "vitest";
 import { numbers, type Requirement, readRequirements } from "./requirements.js";
 import { numbers03, table03 } from "./requirements-0.3.js";
-import { testTitlesOf } from "./support/source-texts.js";
+import { type Citation, citationsOf } from "./support/source-texts.js";
 
 const requirements = readRequirements();
 const requirements03 = readRequirements(table03);
@@ -14,28 +16,20 @@ const expand = (text: string): number[] =>
     return Array.from({ length: to - from + 1 }, (_, index) => from + index);
   });
 
-const titles = new Map<string, readonly string[]>();
-
-function titlesOf(file: string): readonly string[] {
-  const cachedTitles = titles.get(file);
-  if (cachedTitles !== undefined) return cachedTitles;
-  const url = new URL(`${file}.test.ts`, import.meta.url);
-  const ownTitles = existsSync(url) ? testTitlesOf(url.pathname, readFileSync(url, "utf8")) : [];
-  titles.set(file, ownTitles);
-  return ownTitles;
-}
+const folder = fileURLToPath(new URL(".", import.meta.url));
+const citations: readonly Citation[] = globSync("**/*.test.ts", { cwd: folder }).flatMap((path) => {
+  const source = readFileSync(join(folder, path), "utf8");
+  return source.includes("// Requirements: ") ? citationsOf(path, source) : [];
+});
 
 const idsOf = (chapters: Readonly<Record<string, string>>, prefix: string): string[] =>
   Object.entries(chapters).flatMap(([chapter, text]) => expand(text).map((each) => `${prefix}${chapter}-${each}`));
 
-/** Fails unless a row names existing tests or says why it has none. */
-function expectShown({ shown, because }: Requirement): void {
-  expect(shown.length + because.length).toBeGreaterThan(0);
-  for (const citation of shown) {
-    const [, file = "", beginning = ""] = /^([^ :]+): (.{8,})$/.exec(citation) ?? [];
-    const fitting = titlesOf(file).filter((text) => text.startsWith(beginning));
-    expect(fitting, `no test is named: ${citation}`).not.toEqual([]);
-  }
+/** Fails unless a test cites the requirement, or the row says why none does. Notes the tests in the report. */
+async function expectShown({ id, because }: Requirement, { annotate }: Pick<TestContext, "annotate">): Promise<void> {
+  const shown = citations.filter(({ ids }) => ids.includes(id));
+  expect([...shown, ...because], `no test cites ${id}, and its row gives no reason`).not.toEqual([]);
+  for (const { path, line, title } of shown) await annotate(`test/${path}:${line} ${title}`, "shown");
 }
 
 describe("the table of requirements", () => {
@@ -45,15 +39,12 @@ describe("the table of requirements", () => {
     expect(wanted).toHaveLength(253);
   });
 
-  it.each(requirements)("$id $level: $rule", expectShown);
+  it.for(requirements)("$id $level: $rule", expectShown);
 
-  it("notices a test that does not exist, and a line that is no row", () => {
-    expect(titlesOf("requirements")).toContain("has every row once, in order");
-    expect(titlesOf("nowhere")).toEqual([]);
+  it("notices a requirement that no test cites, and a line that is no row", async ({ annotate }) => {
     expect(() => readRequirements("V1-SEND-2 MUST without a colon")).toThrow("no row of the table");
     const row = { id: "x", level: "MUST", rule: "y", because: [] };
-    expect(() => expectShown({ ...row, shown: [] })).toThrow();
-    expect(() => expectShown({ ...row, shown: ["requirements: a title that nobody has"] })).toThrow("no test is named");
+    await expect(expectShown(row, { annotate })).rejects.toThrow("no test cites x");
   });
 });
 
@@ -64,5 +55,35 @@ describe("the table of requirements of 0.3, and of speaking it beside 1.0", () =
     expect(wanted).toHaveLength(127);
   });
 
-  it.each(requirements03)("$id $level: $rule", expectShown);
+  it.for(requirements03)("$id $level: $rule", expectShown);
+});
+
+describe("the citations in tests", () => {
+  it("name requirements of the tables, and stand above a test or a group", () => {
+    const known = new Set([...requirements, ...requirements03].map(({ id }) => id));
+    const misplaced = citations.filter(({ ids, title }) => title === undefined || !ids.every((id) => known.has(id)));
+    expect(misplaced).toEqual([]);
+    expect(citations.length).toBeGreaterThan(requirements.length);
+  });
+
+  it("are read from the comments above tests, however these are written", () => {
+    const source = [
+      "// Requirements: A-1, A-2",
+      "// Requirements: A-3",
+      "// Why.",
+      'it("runs", () => {});',
+      'describe.each([1])("group %s", () => {',
+      "  // Requirements: A-4",
+      "  it.each(rows)(`is $" + "{x}`, () => {});",
+      "  // Requirements: A-5",
+      '  const text = "// Requirements: A-6";',
+      "});",
+    ].join("\n");
+    expect(citationsOf("a.test.ts", source)).toEqual([
+      { path: "a.test.ts", line: 1, ids: ["A-1", "A-2"], title: "runs" },
+      { path: "a.test.ts", line: 2, ids: ["A-3"], title: "runs" },
+      { path: "a.test.ts", line: 6, ids: ["A-4"], title: "is …" },
+      { path: "a.test.ts", line: 8, ids: ["A-5"], title: undefined },
+    ]);
+  });
 });

@@ -1,12 +1,14 @@
+import { isObject } from "../protocol/kinds.js";
+
 /** Freezes an object that was read from JSON and is shared with no one, with everything in it. Returns it. */
 export function freezeJson<T extends object>(value: T): T {
-  for (const member of Object.values(value)) if (typeof member === "object" && member !== null) freezeJson(member);
+  for (const member of Object.values(value)) if (isObject(member)) freezeJson(member);
   return Object.freeze(value);
 }
 
 /** Whether a value from JSON has lists and objects within each other to more than these levels. */
 export function exceedsDepth(levels: number, value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
+  if (!isObject(value)) return false;
   return levels === 0 || Object.values(value).some((member) => exceedsDepth(levels - 1, member));
 }
 
@@ -16,7 +18,7 @@ export function copyFrozen<T>(value: T): T {
 }
 
 function copyInto(value: unknown, copies: Map<object, object>): unknown {
-  if (typeof value !== "object" || value === null) return value;
+  if (!isObject(value)) return value;
   if (!Array.isArray(value) && !isPlain(value)) return value;
   const before = copies.get(value);
   if (before !== undefined) return before;

@@ -1,6 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { sanitizeJson } from "../protocol/check/sanitize.js";
 import type { Principal } from "../protocol/context.js";
+import { isObject } from "../protocol/kinds.js";
 import type { AuthOptions } from "./auth-options.js";
 import { copyFrozen } from "./freeze.js";
 
@@ -20,7 +21,7 @@ export function keptClaims({ keepClaims = false }: Pick<AuthOptions, "keepClaims
 
 function pickClaims({ owner: _, tenant: __, ...rest }: Principal, names: true | readonly string[]): JsonObject {
   const { claims } = rest;
-  const isAll = names === true || typeof claims !== "object" || claims === null;
+  const isAll = names === true || !isObject(claims);
   const claimsToStore = isAll
     ? claims
     : Object.fromEntries(Object.entries(claims).filter(([name]) => names.includes(name)));

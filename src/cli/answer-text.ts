@@ -1,11 +1,11 @@
 import type { Client } from "../client/node.js";
 import { defaultClientLimits } from "../client/options.js";
 import type { CallOptions } from "../protocol/context.js";
-import type { SendMessageResponse, Task } from "../protocol/model.js";
+import { type SendMessageResponse, type Task, typeNames } from "../protocol/model.js";
 import { invokeStream, invokeUnary, type Operation } from "../protocol/operations.js";
 import { print, write } from "./print.js";
 
-const answerTypes: ReadonlySet<string> = new Set(["lf.a2a.v1.Task", "lf.a2a.v1.SendMessageResponse"]);
+const answerTypes: ReadonlySet<string> = new Set([typeNames.Task, typeNames.SendMessageResponse]);
 
 /** Whether an operation replies with an answer, which has a text. */
 export function hasText({ streams, output }: Operation): boolean {

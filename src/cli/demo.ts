@@ -44,7 +44,7 @@ export function demoCommand(command: Command): void {
 
 async function run(flags: DemoFlags, command: Command): Promise<void> {
   const location = checkUsage(command, () => storeLocation(flags.store));
-  await assertShared(flags.host, flags.anonymous);
+  assertShared(flags.host, flags.anonymous);
   const logger = stderrLogger(flags.logLevel);
   const store = await openStorage(location, logger);
   // The demo is an example, not part of the library. Only this command loads it.

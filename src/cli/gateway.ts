@@ -60,7 +60,7 @@ async function run(address: string, flags: GatewayFlags, command: Command): Prom
   const upstream = checkUsage(command, () => agentUrl(address));
   const caller = checkUsage(command, () => callerOptions(flags, upstream));
   const limits = timeoutMs === undefined ? {} : { cardTimeoutMs: timeoutMs };
-  await assertShared(host, anonymous);
+  assertShared(host, anonymous);
   const noteWait = noteLongWait();
   let isStarted = false;
   const options: GatewayOptions = {

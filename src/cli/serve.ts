@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { isLoopback } from "../protocol/loopback.js";
 import type { MultiAgentServer } from "../server/multi-agent.js";
 import type { ServeOptions } from "../server/options.js";
 import type { AgentServer } from "../server/serve.js";
@@ -66,10 +67,9 @@ async function run(file: string, flags: ServeFlags, command: Command): Promise<v
   const logger = settings.logger === false ? stderrLogger("silent") : (settings.logger ?? stderrLogger(flags.logLevel));
   const store = location === undefined ? settings.store : await openStorage(location, logger);
   const { serve } = await import("../server/serve.js");
-  const { isLoopback } = await import("../server/authentication.js");
   try {
     const drainMs = settings.drainMs ?? (watched && watchedDrainMs);
-    const isLocal = isLoopback(settings.host ?? "127.0.0.1");
+    const isLocal = isLoopback(settings.host ?? "127.0.0.1", "listen");
     const card = "agents" in settings ? {} : { card: settings.card ?? readPackageCard(file, isLocal) };
     // serve() checks these options.
     const options = { ...settings, ...card, store, logger, drainMs, handleSignals: false } as ServeOptions;

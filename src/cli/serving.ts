@@ -3,6 +3,7 @@ import { addressPolicy } from "../binding/fetch/address-policy.js";
 import type { Store } from "../core/ports.js";
 import { noop } from "../protocol/async/noop.js";
 import type { Logger } from "../protocol/logger.js";
+import { isLoopback } from "../protocol/loopback.js";
 import { closeOnSignals } from "../server/end-signals.js";
 import { type LogLevel, levelVariable, logLevels } from "../server/log/stderr-logger.js";
 import type { Server } from "../server/serve.js";
@@ -42,9 +43,8 @@ export function accessLogOption(): Option {
 }
 
 /** Throws when other machines can reach `host`, unless `--anonymous` lets all callers share all tasks. */
-export async function assertShared(host: string, isShared: boolean): Promise<void> {
-  const { isLoopback } = await import("../server/authentication.js");
-  if (isShared || isLoopback(host)) return;
+export function assertShared(host: string, isShared: boolean): void {
+  if (isShared || isLoopback(host, "listen")) return;
   throw new Error(`other machines can reach host ${host}: pass --anonymous to let all callers share all tasks`);
 }
 

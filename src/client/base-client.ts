@@ -13,6 +13,7 @@ import {
   SendMessageRequestSchema,
   type Task,
   TaskState,
+  typeNames,
 } from "../protocol/model.js";
 import {
   invoke,
@@ -142,7 +143,7 @@ export class BaseClient {
   async cancel(taskId: string, options: TaskCallOptions = {}): Promise<Answer> {
     checkCallOptions(options);
     const { tenant = "" } = options;
-    const request = { $typeName: "lf.a2a.v1.CancelTaskRequest", id: taskId, tenant } as const;
+    const request = { $typeName: typeNames.CancelTaskRequest, id: taskId, tenant } as const;
     return answerOf(await this.operations.cancelTask(request, options));
   }
 
@@ -221,11 +222,11 @@ export class BaseClient {
   }
 
   #subscribe(id: string, { tenant = "" }: TaskCallOptions, options: CallOptions): AsyncIterable<StreamItem> {
-    return this.operations.subscribeToTask({ $typeName: "lf.a2a.v1.SubscribeToTaskRequest", id, tenant }, options);
+    return this.operations.subscribeToTask({ $typeName: typeNames.SubscribeToTaskRequest, id, tenant }, options);
   }
 
   #read(id: string, { tenant = "" }: TaskCallOptions, options: CallOptions): Promise<Task> {
-    return this.operations.getTask({ $typeName: "lf.a2a.v1.GetTaskRequest", id, tenant }, options);
+    return this.operations.getTask({ $typeName: typeNames.GetTaskRequest, id, tenant }, options);
   }
 
   /** Fetches the card again and uses it from now on. A card that was passed as an object is kept. */

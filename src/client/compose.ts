@@ -2,7 +2,7 @@ import type { CredentialSource } from "../auth/credentials.js";
 import { hasEventIds, toBindingName, wireName } from "../protocol/bindings.js";
 import { idempotentSendExtension, resumeExtension } from "../protocol/extensions.js";
 import { isLoopback } from "../protocol/loopback.js";
-import type { AgentCard, AgentInterface } from "../protocol/model.js";
+import { type AgentCard, type AgentInterface, typeNames } from "../protocol/model.js";
 import { parseVersion } from "../protocol/service-parameters.js";
 import { isGuess, knowsMessageIds, knowsTenants } from "../version/traits.js";
 import type { InterfaceName, UnusedInterface } from "./connection.js";
@@ -48,7 +48,7 @@ export function createPool(card: AgentCard, composition: Composition): Interface
     isRepeatable: ({ idempotent, input }, { extensions = [] }) =>
       idempotent ||
       (knowsMessages &&
-        input.typeName === "lf.a2a.v1.SendMessageRequest" &&
+        input.typeName === typeNames.SendMessageRequest &&
         extensions.includes(idempotentSendExtension)),
   });
 }

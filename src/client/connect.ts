@@ -6,7 +6,7 @@ import type { CallOptions } from "../protocol/context.js";
 import { withDefaults } from "../protocol/defaults.js";
 import { A2AError } from "../protocol/errors.js";
 import { isObject } from "../protocol/kinds.js";
-import type { AgentCard } from "../protocol/model.js";
+import { type AgentCard, typeNames } from "../protocol/model.js";
 import type { Operations } from "../protocol/operations.js";
 import { withoutEmptyCredentials } from "../protocol/service-parameters.js";
 import { versionEntries } from "../version/versions.js";
@@ -190,7 +190,7 @@ async function extend(
   if (!isWanted || access.card.capabilities?.extendedAgentCard !== true) return;
   try {
     const card = await getExtendedAgentCard(
-      { $typeName: "lf.a2a.v1.GetExtendedAgentCardRequest", tenant: "" },
+      { $typeName: typeNames.GetExtendedAgentCardRequest, tenant: "" },
       { signal, timeoutMs: limits.cardTimeoutMs },
     );
     // A card without interfaces cannot replace one that has some.
@@ -206,7 +206,7 @@ function isCardObject(agent: AgentAddress): agent is AgentCard | JsonObject {
 }
 
 function isCard(agent: AgentCard | JsonObject): agent is AgentCard {
-  return agent["$typeName"] === "lf.a2a.v1.AgentCard";
+  return agent["$typeName"] === typeNames.AgentCard;
 }
 
 /** The caller's own transports, and the platform's for the remaining bindings. */

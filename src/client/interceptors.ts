@@ -2,7 +2,7 @@ import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import type { OperationCaller } from "../binding/transport.js";
 import { authorizationExtension, readAuthorization } from "../protocol/authorization/request.js";
 import { composeInterceptors } from "../protocol/intercept.js";
-import type { Message, StreamResponse, Task, TaskStatus } from "../protocol/model.js";
+import { type Message, type StreamResponse, type Task, type TaskStatus, typeNames } from "../protocol/model.js";
 import type { StreamItem } from "../protocol/operations.js";
 import type { AuthorizationPrompt, ClientInterceptor, ClientOptions } from "./options.js";
 
@@ -74,7 +74,7 @@ function readText(message: Message | undefined): string {
 }
 
 function isTask(value: { readonly $typeName: string }): value is Task {
-  return value.$typeName === "lf.a2a.v1.Task";
+  return value.$typeName === typeNames.Task;
 }
 
 type Reply = AnyMessage & Partial<Pick<StreamResponse, "payload">>;

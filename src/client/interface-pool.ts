@@ -4,6 +4,7 @@ import type { Clock } from "../protocol/async/clock.js";
 import { backoffMs } from "../protocol/async/retry.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError, ConnectionError } from "../protocol/errors.js";
+import { typeNames } from "../protocol/model.js";
 import type { Operation } from "../protocol/operations.js";
 import { declaresVersion } from "../version/traits.js";
 import {
@@ -255,7 +256,7 @@ function showsForm({ output: { typeName } }: Operation): boolean {
 }
 
 function isSend({ input }: Operation): boolean {
-  return input.typeName === "lf.a2a.v1.SendMessageRequest";
+  return input.typeName === typeNames.SendMessageRequest;
 }
 
 function isSame(connection: Connection | undefined, { binding, url, version }: InterfaceName): boolean {

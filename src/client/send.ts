@@ -6,6 +6,7 @@ import {
   Role,
   SendMessageConfigurationSchema,
   type SendMessageRequest,
+  typeNames,
 } from "../protocol/model.js";
 import { type Content, toParts } from "../protocol/parts.js";
 import type { StateName } from "../protocol/states.js";
@@ -17,7 +18,7 @@ export function sendRequest(content: Content, options: SendOptions): SendMessage
   checkSendOptions(options);
   const { taskId, contextId } = readContinuation(options.continue);
   const message: Message = {
-    $typeName: "lf.a2a.v1.Message",
+    $typeName: typeNames.Message,
     messageId: messageId ?? randomUuid(),
     role: Role.USER,
     taskId,
@@ -27,7 +28,7 @@ export function sendRequest(content: Content, options: SendOptions): SendMessage
     referenceTaskIds: [...referenceTaskIds],
   };
   if (metadata !== undefined) message.metadata = metadata;
-  const request: SendMessageRequest = { $typeName: "lf.a2a.v1.SendMessageRequest", tenant, message };
+  const request: SendMessageRequest = { $typeName: typeNames.SendMessageRequest, tenant, message };
   if (configuration !== undefined) request.configuration = create(SendMessageConfigurationSchema, configuration);
   return request;
 }

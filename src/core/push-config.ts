@@ -3,12 +3,13 @@ import { retry } from "../protocol/async/retry.js";
 import type { Scope, ServerContext } from "../protocol/context.js";
 import { A2AError, invalidParams, taskNotFound } from "../protocol/errors.js";
 import { checkIndexedId } from "../protocol/indexed-text.js";
-import type {
-  DeleteTaskPushNotificationConfigRequest,
-  GetTaskPushNotificationConfigRequest,
-  ListTaskPushNotificationConfigsRequest,
-  ListTaskPushNotificationConfigsResponse,
-  TaskPushNotificationConfig,
+import {
+  type DeleteTaskPushNotificationConfigRequest,
+  type GetTaskPushNotificationConfigRequest,
+  type ListTaskPushNotificationConfigsRequest,
+  type ListTaskPushNotificationConfigsResponse,
+  type TaskPushNotificationConfig,
+  typeNames,
 } from "../protocol/model.js";
 import { withoutSecrets } from "../protocol/push-secrets.js";
 import { isTerminal } from "../protocol/states.js";
@@ -78,7 +79,7 @@ export async function listPushConfigs(
   const to = request.pageSize === 0 ? all.length : from + request.pageSize;
   const last = all[to - 1];
   return {
-    $typeName: "lf.a2a.v1.ListTaskPushNotificationConfigsResponse",
+    $typeName: typeNames.ListTaskPushNotificationConfigsResponse,
     configs: all.slice(from, to).map(({ config }) => withoutSecrets(config)),
     nextPageToken: to < all.length && last !== undefined ? toPageToken(last.config) : "",
   };

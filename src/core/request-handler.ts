@@ -43,11 +43,6 @@ export interface RequestHandler {
   idle(): Promise<void>;
   /** Waits at most `ms` for running turns, then aborts them and waits for their grace period. */
   drain(ms: number): Promise<void>;
-  /**
-   * Calls `listener` with false when the store has been away for `storeOutageMs`, and with true when it is back. Without a
-   * store it is missing.
-   */
-  watchStore?(listener: (ready: boolean) => void): void;
   /** Counts what it has at the moment. A gateway has nothing to count, nor has an agent that was replaced. */
   stats?(): AgentStats | undefined;
   /** Counts the agent's parked tasks in its store, at most every ten seconds. `undefined` while the store is away. */
@@ -113,7 +108,6 @@ function createHandler(state: HandlerState, options: ReleaseOptions, group: Rele
     taskNames: {
       find: ({ owner, tenant = "" }, name) => runtime.store.taskNamed({ agent: agentId, owner, tenant }, name),
     },
-    watchStore: (listener) => runtime.health.watch(listener),
     stats: () => (state.isLatest(runtime) ? agentStats(runtime) : undefined),
     parked: async () => (state.isLatest(runtime) ? parked() : undefined),
     stopNewWork,

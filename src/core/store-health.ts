@@ -1,5 +1,6 @@
 import { monotonic } from "../protocol/async/clock.js";
 import { noop } from "../protocol/async/noop.js";
+import { isObject } from "../protocol/kinds.js";
 import type { Logger } from "../protocol/logger.js";
 import type { CoreLimits } from "./limits.js";
 import type { Clock, MethodKind } from "./ports.js";
@@ -402,20 +403,20 @@ export class StoreHealth {
   }
 
   #note(error: unknown): void {
-    if (typeof error === "object" && error !== null) this.#loggedFailures.add(error);
+    if (isObject(error)) this.#loggedFailures.add(error);
   }
 
   #isRepeated(fields: object): boolean {
     const error: unknown = "err" in fields ? fields.err : undefined;
-    if (typeof error !== "object" || error === null) return false;
+    if (!isObject(error)) return false;
     if (this.#loggedFailures.has(error)) return true;
     const cause = error instanceof StoreUnavailable ? error.cause : undefined;
-    return typeof cause === "object" && cause !== null && this.#loggedFailures.has(cause);
+    return isObject(cause) && this.#loggedFailures.has(cause);
   }
 }
 
 function findMeaning(error: unknown): (typeof meanings)[string] | undefined {
   const cause = error instanceof StoreUnavailable ? error.cause : error;
-  if (typeof cause !== "object" || cause === null || !("failure" in cause)) return undefined;
+  if (!isObject(cause) || !("failure" in cause)) return undefined;
   return meanings[String(cause.failure)];
 }

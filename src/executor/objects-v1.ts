@@ -12,6 +12,7 @@ import {
   type Task,
   TaskState,
   type TaskStatus,
+  typeNames,
 } from "../protocol/model.js";
 import { data } from "../protocol/parts.js";
 import { formatTimestamp, parseTimestamp } from "../protocol/timestamp.js";
@@ -73,7 +74,7 @@ function invalidEventKind(kind: unknown): A2AError {
 
 function toMessage(message: Json): Message {
   return {
-    $typeName: "lf.a2a.v1.Message",
+    $typeName: typeNames.Message,
     messageId: text(message["messageId"]) || crypto.randomUUID(),
     contextId: text(message["contextId"]),
     taskId: text(message["taskId"]),
@@ -87,7 +88,7 @@ function toMessage(message: Json): Message {
 
 function toPart(part: Json): Part {
   return {
-    $typeName: "lf.a2a.v1.Part",
+    $typeName: typeNames.Part,
     content: toContent(part["content"]),
     filename: text(part["filename"]),
     mediaType: text(part["mediaType"]),
@@ -111,7 +112,7 @@ function dataContent(value: JsonValue): Part["content"] {
 
 function toTask(task: Json): Task {
   return {
-    $typeName: "lf.a2a.v1.Task",
+    $typeName: typeNames.Task,
     id: text(task["id"]),
     contextId: text(task["contextId"]),
     ...(isRecord(task["status"]) ? { status: toStatus(task["status"]) } : {}),
@@ -124,7 +125,7 @@ function toTask(task: Json): Task {
 function toStatus({ state, message, timestamp }: Json): TaskStatus {
   const time = typeof timestamp === "string" ? parseTimestamp(timestamp) : undefined;
   return {
-    $typeName: "lf.a2a.v1.TaskStatus",
+    $typeName: typeNames.TaskStatus,
     state: typeof state === "number" ? state : TaskState.UNSPECIFIED,
     ...(isRecord(message) ? { message: toMessage(message) } : {}),
     ...(time === undefined ? {} : { timestamp: time }),
@@ -144,7 +145,7 @@ function toArtifactUpdate(update: Json): ReturnType<typeof artifactEvent> {
 
 function toArtifact(artifact: Json): Artifact {
   return {
-    $typeName: "lf.a2a.v1.Artifact",
+    $typeName: typeNames.Artifact,
     artifactId: text(artifact["artifactId"]),
     name: text(artifact["name"]),
     description: text(artifact["description"]),

@@ -4,7 +4,15 @@ import { type AbortKind, type Turn, TurnAborted } from "../core/agent.js";
 import { A2AError } from "../protocol/errors.js";
 import { type AgentEvent, artifactEvent, statusEvent } from "../protocol/events.js";
 import { applyEvent, artifactIndex, copyTask, emptyTask, settleStatusMessage } from "../protocol/fold.js";
-import { ArtifactSchema, type Message, Role, type StreamResponse, type Task, TaskState } from "../protocol/model.js";
+import {
+  ArtifactSchema,
+  type Message,
+  Role,
+  type StreamResponse,
+  type Task,
+  TaskState,
+  typeNames,
+} from "../protocol/model.js";
 import { isInterrupted, isTerminal } from "../protocol/states.js";
 import { translateError } from "./errors.js";
 import type { ExecutionEventBus } from "./executor.js";
@@ -202,12 +210,12 @@ export class ExecutorRun {
 
   #fold(event: AgentEvent): void {
     switch (event.$typeName) {
-      case "lf.a2a.v1.TaskStatusUpdateEvent": {
+      case typeNames.TaskStatusUpdateEvent: {
         const state = event.status?.state ?? TaskState.UNSPECIFIED;
         this.#interruption = isInterrupted(state) ? state : undefined;
         return applyEvent(this.#task, createResponse({ case: "statusUpdate", value: event }));
       }
-      case "lf.a2a.v1.TaskArtifactUpdateEvent":
+      case typeNames.TaskArtifactUpdateEvent:
         return applyEvent(this.#task, createResponse({ case: "artifactUpdate", value: event }));
     }
   }
@@ -251,7 +259,7 @@ export class ExecutorRun {
       const task = copyTask(this.#task);
       settleStatusMessage(this.#task);
       this.#task.history.push(message);
-      this.#task.status = { $typeName: "lf.a2a.v1.TaskStatus", state: TaskState.WORKING };
+      this.#task.status = { $typeName: typeNames.TaskStatus, state: TaskState.WORKING };
       task.history = [...this.#task.history];
       await this.#execute(message, task);
     } catch (error) {
@@ -264,7 +272,7 @@ export class ExecutorRun {
 }
 
 function createResponse(payload: StreamResponse["payload"]): StreamResponse {
-  return { $typeName: "lf.a2a.v1.StreamResponse", payload };
+  return { $typeName: typeNames.StreamResponse, payload };
 }
 
 function readState(publication: PublishedEvent): TaskState | undefined {

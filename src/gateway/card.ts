@@ -1,5 +1,11 @@
 import { clone } from "@bufbuild/protobuf";
-import { type AgentCard, AgentCardSchema, type SecurityRequirement, type SecurityScheme } from "../protocol/model.js";
+import {
+  type AgentCard,
+  AgentCardSchema,
+  type SecurityRequirement,
+  type SecurityScheme,
+  typeNames,
+} from "../protocol/model.js";
 
 /** Which abilities of the agent the gateway passes on. */
 export interface ForwardedCapabilities {
@@ -29,7 +35,7 @@ export function gatewayCard(
   copy.securityRequirements = filterRequirements(copy.securityRequirements);
   for (const skill of copy.skills) skill.securityRequirements = filterRequirements(skill.securityRequirements);
   copy.capabilities = {
-    $typeName: "lf.a2a.v1.AgentCapabilities",
+    $typeName: typeNames.AgentCapabilities,
     // The client polls an agent that cannot stream.
     streaming: true,
     pushNotifications,

@@ -7,6 +7,7 @@ import {
   type SendMessageRequest,
   type SendMessageResponse,
   TaskState,
+  typeNames,
 } from "../protocol/model.js";
 import type { Operations, StreamItem } from "../protocol/operations.js";
 import { endsBlockingSend } from "../protocol/states.js";
@@ -127,7 +128,7 @@ async function sendNew(
   };
   for await (const { response } of upstream.stream(request, context, { onTask, onEnd: noop })) {
     const { payload } = response;
-    if (payload.case === "message") return { $typeName: "lf.a2a.v1.SendMessageResponse", payload };
+    if (payload.case === "message") return { $typeName: typeNames.SendMessageResponse, payload };
     if (payload.case === "artifactUpdate") continue;
     if (endsBlockingSend(payload.value?.status?.state ?? TaskState.UNSPECIFIED)) break;
   }
@@ -135,7 +136,7 @@ async function sendNew(
   if (taskId === undefined)
     throw new A2AError("invalidAgentResponse", "the agent answered a send without the id of its task");
   const task = await upstream.operations.getTask(create(GetTaskRequestSchema, { id: taskId, historyLength }), context);
-  return { $typeName: "lf.a2a.v1.SendMessageResponse", payload: { case: "task", value: task } };
+  return { $typeName: typeNames.SendMessageResponse, payload: { case: "task", value: task } };
 }
 
 function readTaskId({ payload }: SendMessageResponse): string | undefined {

@@ -1,6 +1,8 @@
 // Entry `trivium/hono`: mounts an agent in Hono 4.
+
 import { firstSegments } from "../binding/http/mount.js";
 import { assertOptions } from "../protocol/check/rules.js";
+import { isObject } from "../protocol/kinds.js";
 import { routeRule } from "../server/mount-rules.js";
 import type { FetchOptions } from "../server/mounting.js";
 import { type AgentSource, createAgentLoader } from "./source.js";
@@ -54,7 +56,7 @@ interface RuntimeEnvironment {
 }
 
 function findPeer(env: unknown, request: Request): string | undefined {
-  if (typeof env !== "object" || env === null) return undefined;
+  if (!isObject(env)) return undefined;
   const { incoming, remoteAddr, server = env } = env as RuntimeEnvironment;
   return (
     incoming?.socket?.remoteAddress ??

@@ -9,6 +9,7 @@ import {
   type TaskArtifactUpdateEvent,
   TaskState,
   type TaskStatusUpdateEvent,
+  typeNames,
 } from "./model.js";
 import { type Content, toParts } from "./parts.js";
 
@@ -85,7 +86,7 @@ export function artifact(content: Content, options: ArtifactOptions = {}): TaskA
     throw new TypeError("append needs the artifactId that it adds to");
   }
   const value: Artifact = {
-    $typeName: "lf.a2a.v1.Artifact",
+    $typeName: typeNames.Artifact,
     artifactId: options.artifactId ?? "",
     name: options.name ?? "",
     description: options.description ?? "",
@@ -99,7 +100,7 @@ export function artifact(content: Content, options: ArtifactOptions = {}): TaskA
 /** Wraps an artifact in an artifact event. */
 export function artifactEvent(value: Artifact, append: boolean, lastChunk: boolean): TaskArtifactUpdateEvent {
   return {
-    $typeName: "lf.a2a.v1.TaskArtifactUpdateEvent",
+    $typeName: typeNames.TaskArtifactUpdateEvent,
     taskId: "",
     contextId: "",
     artifact: value,
@@ -127,10 +128,10 @@ const statusConstructor =
 export function statusEvent(state: TaskState, message?: Message, options?: StatusOptions): TaskStatusUpdateEvent {
   if (options !== undefined) checkStatusOptions(options);
   const event: TaskStatusUpdateEvent = {
-    $typeName: "lf.a2a.v1.TaskStatusUpdateEvent",
+    $typeName: typeNames.TaskStatusUpdateEvent,
     taskId: "",
     contextId: "",
-    status: { $typeName: "lf.a2a.v1.TaskStatus", state },
+    status: { $typeName: typeNames.TaskStatus, state },
   };
   if (message !== undefined && event.status !== undefined) event.status.message = message;
   if (options?.metadata !== undefined) event.metadata = options.metadata;
@@ -265,7 +266,7 @@ const checkReplyOptions = createNameCheck<ReplyOptions>("reply()", { metadata: t
 export function reply(content: Content, options: ReplyOptions = {}): Message {
   checkReplyOptions(options);
   const message: Message = {
-    $typeName: "lf.a2a.v1.Message",
+    $typeName: typeNames.Message,
     messageId: "",
     contextId: "",
     taskId: "",

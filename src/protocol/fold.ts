@@ -7,6 +7,7 @@ import {
   type TaskArtifactUpdateEvent,
   TaskState,
   type TaskStatusUpdateEvent,
+  typeNames,
 } from "./model.js";
 
 // The fold: applying a task's events in order gives the task. It works in place and copies only on request.
@@ -14,10 +15,10 @@ import {
 /** A task with its ids alone. */
 export function emptyTask(id: string, contextId: string): Task {
   return {
-    $typeName: "lf.a2a.v1.Task",
+    $typeName: typeNames.Task,
     id,
     contextId,
-    status: { $typeName: "lf.a2a.v1.TaskStatus", state: TaskState.SUBMITTED },
+    status: { $typeName: typeNames.TaskStatus, state: TaskState.SUBMITTED },
     artifacts: [],
     history: [],
   };

@@ -3,6 +3,7 @@
 
 import type { Message as AnyMessage, DescMessage } from "@bufbuild/protobuf";
 import { enumDesc, type GenMessage, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
+import * as typeNames from "../../gen/lf/a2a/v1/a2a_names.js";
 import { files } from "../../gen/lf/a2a/v1/a2a_outline.js";
 import type {
   AgentCard,
@@ -55,38 +56,40 @@ export type {
   TaskStatus,
   TaskStatusUpdateEvent,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
+/** The `$typeName` of each message: `typeNames.Task`. */
+export { typeNames };
 
 const file = fileFromOutlines(files);
 
 // Same values as the generated enums, without having to load the generated code.
 /** Who sent a message: `Role.USER` or `Role.AGENT` (spec 4.1.5). */
-export const Role = findEnum("lf.a2a.v1.Role") as typeof RoleEnum;
+export const Role = findEnum("Role") as typeof RoleEnum;
 export type Role = RoleEnum;
 /** The states of a task, as numbers of the schema: `TaskState.COMPLETED` (spec 4.1.3). */
-export const TaskState = findEnum("lf.a2a.v1.TaskState") as typeof TaskStateEnum;
+export const TaskState = findEnum("TaskState") as typeof TaskStateEnum;
 export type TaskState = TaskStateEnum;
 
 export const A2AService: typeof Service = serviceDesc(file, 0);
-export const AgentCardSchema = schema<AgentCard>("lf.a2a.v1.AgentCard");
-export const ArtifactSchema = schema<Artifact>("lf.a2a.v1.Artifact");
-export const GetTaskRequestSchema = schema<GetTaskRequest>("lf.a2a.v1.GetTaskRequest");
-export const ListTasksRequestSchema = schema<ListTasksRequest>("lf.a2a.v1.ListTasksRequest");
+export const AgentCardSchema = schema<AgentCard>(typeNames.AgentCard);
+export const ArtifactSchema = schema<Artifact>(typeNames.Artifact);
+export const GetTaskRequestSchema = schema<GetTaskRequest>(typeNames.GetTaskRequest);
+export const ListTasksRequestSchema = schema<ListTasksRequest>(typeNames.ListTasksRequest);
 export const ListTaskPushNotificationConfigsResponseSchema = schema<ListTaskPushNotificationConfigsResponse>(
-  "lf.a2a.v1.ListTaskPushNotificationConfigsResponse",
+  typeNames.ListTaskPushNotificationConfigsResponse,
 );
-export const MessageSchema = schema<Message>("lf.a2a.v1.Message");
-export const PartSchema = schema<Part>("lf.a2a.v1.Part");
-export const SendMessageConfigurationSchema = schema<SendMessageConfiguration>("lf.a2a.v1.SendMessageConfiguration");
-export const SendMessageRequestSchema = schema<SendMessageRequest>("lf.a2a.v1.SendMessageRequest");
-export const StreamResponseSchema = schema<StreamResponse>("lf.a2a.v1.StreamResponse");
-export const SubscribeToTaskRequestSchema = schema<SubscribeToTaskRequest>("lf.a2a.v1.SubscribeToTaskRequest");
-export const TaskArtifactUpdateEventSchema = schema<TaskArtifactUpdateEvent>("lf.a2a.v1.TaskArtifactUpdateEvent");
+export const MessageSchema = schema<Message>(typeNames.Message);
+export const PartSchema = schema<Part>(typeNames.Part);
+export const SendMessageConfigurationSchema = schema<SendMessageConfiguration>(typeNames.SendMessageConfiguration);
+export const SendMessageRequestSchema = schema<SendMessageRequest>(typeNames.SendMessageRequest);
+export const StreamResponseSchema = schema<StreamResponse>(typeNames.StreamResponse);
+export const SubscribeToTaskRequestSchema = schema<SubscribeToTaskRequest>(typeNames.SubscribeToTaskRequest);
+export const TaskArtifactUpdateEventSchema = schema<TaskArtifactUpdateEvent>(typeNames.TaskArtifactUpdateEvent);
 export const TaskPushNotificationConfigSchema = schema<TaskPushNotificationConfig>(
-  "lf.a2a.v1.TaskPushNotificationConfig",
+  typeNames.TaskPushNotificationConfig,
 );
-export const TaskSchema = schema<Task>("lf.a2a.v1.Task");
-export const TaskStatusSchema = schema<TaskStatus>("lf.a2a.v1.TaskStatus");
-export const TaskStatusUpdateEventSchema = schema<TaskStatusUpdateEvent>("lf.a2a.v1.TaskStatusUpdateEvent");
+export const TaskSchema = schema<Task>(typeNames.Task);
+export const TaskStatusSchema = schema<TaskStatus>(typeNames.TaskStatus);
+export const TaskStatusUpdateEventSchema = schema<TaskStatusUpdateEvent>(typeNames.TaskStatusUpdateEvent);
 
 /** Returns the schema of a message of the protocol; `undefined` for anything else. */
 export function findSchema(message: unknown): DescMessage | undefined {
@@ -103,11 +106,11 @@ function schema<M extends AnyMessage>(typeName: M["$typeName"]): GenMessage<M> {
   );
 }
 
-function findEnum(typeName: string): unknown {
+function findEnum(name: string): unknown {
   return tsEnum(
     enumDesc(
       file,
-      file.enums.findIndex((each) => each.typeName === typeName),
+      file.enums.findIndex((each) => each.name === name),
     ),
   );
 }

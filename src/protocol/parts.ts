@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { createNameCheck } from "./check/rules.js";
 import { copyJson } from "./codec/json/compact-value.js";
 import { type FreeJsonCheck, valueFromJson } from "./codec/json/struct.js";
-import type { Part } from "./model.js";
+import { type Part, typeNames } from "./model.js";
 import { violationText } from "./violations.js";
 
 /** Options of a part of any kind (spec 4.1.6). */
@@ -121,7 +121,7 @@ function isList<T>(content: Part | readonly T[]): content is readonly T[] {
 function part(content: Part["content"], options: PartOptions | undefined): Part {
   if (options !== undefined) checkPartOptions(options);
   const value: Part = {
-    $typeName: "lf.a2a.v1.Part",
+    $typeName: typeNames.Part,
     content,
     filename: options?.filename ?? "",
     mediaType: options?.mediaType ?? "",

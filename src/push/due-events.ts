@@ -2,7 +2,7 @@ import type { LogRecord, TaskStore } from "../core/ports.js";
 import { appendChunk } from "../protocol/artifact-chunks.js";
 import type { Scope } from "../protocol/context.js";
 import { applyEvent, copyTask, emptyTask, settleStatusMessage } from "../protocol/fold.js";
-import type { StreamResponse, Task, TaskArtifactUpdateEvent } from "../protocol/model.js";
+import { type StreamResponse, type Task, type TaskArtifactUpdateEvent, typeNames } from "../protocol/model.js";
 import type { AskStore } from "./ask-store.js";
 import type { ChunkRun, Due } from "./plan.js";
 
@@ -50,7 +50,7 @@ export class DueEvents {
 }
 
 export function taskEvent(task: Task): StreamResponse {
-  return { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "task", value: task } };
+  return { $typeName: typeNames.StreamResponse, payload: { case: "task", value: task } };
 }
 
 /** Number of records read at a time. */
@@ -78,7 +78,7 @@ export async function joinChunks(tasks: TaskStore, key: number, run: ChunkRun): 
   }
   const value = only ?? result;
   if (value === undefined) return undefined;
-  return { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "artifactUpdate", value } };
+  return { $typeName: typeNames.StreamResponse, payload: { case: "artifactUpdate", value } };
 }
 
 function findChunk(record: LogRecord, artifactId: string): TaskArtifactUpdateEvent | undefined {

@@ -8,6 +8,7 @@ import {
   valueOr,
   whole,
 } from "../protocol/check/rules.js";
+import { isObject } from "../protocol/kinds.js";
 import { nearest } from "../protocol/nearest.js";
 import { operations } from "../protocol/operations.js";
 import type { BudgetLimits, CallerLimits, CallLimits, RateOptions, TurnLimits } from "./options.js";
@@ -32,7 +33,7 @@ const custom = object({
 });
 
 const rate: Rule = (value, path) => {
-  if (typeof value === "object" && value !== null) return custom(value, path);
+  if (isObject(value)) return custom(value, path);
   const prefix = `${path} must be a rate such as "600/minute" or { limit: 600, windowMs: 60000 }`;
   if (typeof value !== "string")
     return [`${prefix}, not ${value === null ? "null" : `a value of type ${typeof value}`}`];

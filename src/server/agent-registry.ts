@@ -5,7 +5,8 @@ import { noop } from "../protocol/async/noop.js";
 import { within } from "../protocol/async/pause.js";
 import { bindingRow } from "../protocol/bindings.js";
 import type { Logger } from "../protocol/logger.js";
-import { assertCallersKnown, isAuthenticated, isLoopback } from "./authentication.js";
+import { isLoopback } from "../protocol/loopback.js";
+import { assertCallersKnown, isAuthenticated } from "./authentication.js";
 import type { AgentEnvironment, ComposedAgent } from "./composition.js";
 import { type Directory, type DirectoryEntry, toPath } from "./directory.js";
 import { type GrpcRoute, selectReachable } from "./grpc-route.js";
@@ -176,7 +177,7 @@ export class AgentRegistry<A extends ComposedAgent> {
     const { host, options: server } = this.#server;
     const allowedHosts = [...(server.allowedHosts ?? []), ...hosts];
     const guard = createHostGuard({ ...options, allowedHosts });
-    if (isAuthenticated(options) || !isLoopback(host)) return agent.endpoint;
+    if (isAuthenticated(options) || !isLoopback(host, "listen")) return agent.endpoint;
     return guardEndpoint(agent, guard, { basePath: options.basePath });
   }
 

@@ -3,7 +3,7 @@ import type { Service } from "../binding/service.js";
 import type { Clock } from "../protocol/async/clock.js";
 import type { CallOrigin, IdentifiedCaller, PeerCertificate, Principal } from "../protocol/context.js";
 import type { Logger } from "../protocol/logger.js";
-import { isLoopback as isLoopbackHost } from "../protocol/loopback.js";
+import { isLoopback } from "../protocol/loopback.js";
 import type { HostOptions, ListenOptions } from "./options.js";
 
 // Who calls, the first stage of every call, decided by headers alone.
@@ -71,15 +71,10 @@ export function assertCallersKnown(
   what = `host ${host}`,
 ): void {
   // Every caller who reaches the port could read all tasks, so the option must say so explicitly.
-  if (isAuthenticated(options) || options.anonymous === "shared" || isLoopback(host)) return;
+  if (isAuthenticated(options) || options.anonymous === "shared" || isLoopback(host, "listen")) return;
   throw new TypeError(
     `${what} can be reached from other machines: give \`auth\` or \`authenticate\`, or set \`anonymous: "shared"\` to let all callers share all tasks`,
   );
-}
-
-/** True for addresses that only this machine reaches. */
-export function isLoopback(host: string): boolean {
-  return isLoopbackHost(host, "listen");
 }
 
 /** The one principal of an agent without `authenticate`. */

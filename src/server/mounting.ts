@@ -5,6 +5,7 @@ import { cardPaths } from "../card/endpoint.js";
 import { basePathRule } from "../card/urls.js";
 import { bindings } from "../protocol/bindings.js";
 import { assertOptions, type Rule } from "../protocol/check/rules.js";
+import { isObject } from "../protocol/kinds.js";
 import { isAuthenticated } from "./authentication.js";
 import type { ComposedAgent } from "./composition.js";
 import { createHostGuard, guardEndpoint } from "./host-guard.js";
@@ -110,7 +111,7 @@ const allShare =
 
 function assertMount(entry: string, options: unknown, rule: Rule): void {
   // `app.use(agent.nodeListener)`: a request, or Koa's context, comes where options are wanted.
-  if (typeof options === "object" && options !== null && ("headers" in options || "req" in options)) {
+  if (isObject(options) && ("headers" in options || "req" in options)) {
     throw new TypeError(
       `${entry}() makes the handler: mount what it returns, \`agent.${entry}()\`, and not the method`,
     );

@@ -1,8 +1,10 @@
 import { renameOptions } from "../protocol/check/former-options.js";
 import { assertOptions } from "../protocol/check/rules.js";
+import { isObject } from "../protocol/kinds.js";
+import { isLoopback } from "../protocol/loopback.js";
 import { createTaskAccess, type HostedAgent } from "./agent.js";
 import { AgentRegistry, type PlannedAgent, type ServerParts } from "./agent-registry.js";
-import { askForCertificates, isAuthenticated, isLoopback } from "./authentication.js";
+import { askForCertificates, isAuthenticated } from "./authentication.js";
 import { type ComposedLocalAgent, composeAgent } from "./compose-agent.js";
 import { type AgentEnvironment, type ComposedAgent, chooseBindings, type InProcessAgent } from "./composition.js";
 import { Directory, toPath } from "./directory.js";
@@ -87,7 +89,7 @@ export async function serve(givenOptions: ServeOptions | ServeAgentsOptions): Pr
 }
 
 function namesAgents(options: ServeOptions | ServeAgentsOptions): options is ServeAgentsOptions {
-  return typeof options === "object" && options !== null && "agents" in options && options.agents !== undefined;
+  return isObject(options) && "agents" in options && options.agents !== undefined;
 }
 
 /** The agent of a server with one agent. */
@@ -236,5 +238,5 @@ function guardPort(
 ): HostGuard | undefined {
   const allowedHosts = [...(options.allowedHosts ?? []), ...agentOptions.flatMap(({ hosts = [] }) => hosts)];
   const guard = createHostGuard({ ...options, allowedHosts });
-  return !isAuthenticated(options) && isLoopback(host) ? guard : undefined;
+  return !isAuthenticated(options) && isLoopback(host, "listen") ? guard : undefined;
 }

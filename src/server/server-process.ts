@@ -1,6 +1,7 @@
 import type { Clock, PushStore, RateStore, Signals, Store } from "../core/ports.js";
 import { type CoreProcess, createCoreProcess } from "../core/process.js";
 import { systemClock } from "../protocol/async/system-clock.js";
+import { withDefaults } from "../protocol/defaults.js";
 import type { Logger } from "../protocol/logger.js";
 import { defaultValidationLimits, type ValidationLimits } from "../protocol/validation-limits.js";
 import { processSignals } from "../signals/in-process.js";
@@ -120,6 +121,6 @@ function withTelemetry<T>(follow: ((part: T) => T) | undefined, part: T): T {
 
 // The members in one order, so that equal limits are equal texts.
 function listValidation(limits: ValidationLimits = defaultValidationLimits): readonly unknown[] {
-  const { ...values } = { ...defaultValidationLimits, ...limits } as Readonly<Record<string, unknown>>;
+  const values = withDefaults<Readonly<Record<string, unknown>>>({ ...defaultValidationLimits }, { ...limits });
   return Object.keys(defaultValidationLimits).map((name) => values[name]);
 }

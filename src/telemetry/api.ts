@@ -1,3 +1,5 @@
+import { isObject } from "../protocol/kinds.js";
+
 /** The package `@opentelemetry/api`, an optional peer: it is loaded when it is used. */
 export type OpenTelemetry = typeof import("@opentelemetry/api");
 
@@ -7,7 +9,7 @@ const registryKey = Symbol.for("opentelemetry.js.api.1");
 /** Whether an SDK has registered itself in this process. */
 function isRegistered(): boolean {
   const registry: unknown = Reflect.get(globalThis, registryKey);
-  return typeof registry === "object" && registry !== null && ("trace" in registry || "metrics" in registry);
+  return isObject(registry) && ("trace" in registry || "metrics" in registry);
 }
 
 /**

@@ -6,7 +6,7 @@ import type { Agent } from "../core/agent.js";
 import { inProcessBinding } from "../protocol/bindings.js";
 import { renameOptions } from "../protocol/check/former-options.js";
 import { anyObject, assertOptions, clock as clockRule, type MembersOf, object } from "../protocol/check/rules.js";
-import type { AgentCard } from "../protocol/model.js";
+import { type AgentCard, typeNames } from "../protocol/model.js";
 import { createAgent, type InProcessAgent } from "../server/agent.js";
 import { agentMembers } from "../server/option-rules.js";
 import type { AgentOptions } from "../server/options.js";
@@ -96,7 +96,7 @@ export function connectInProcess(agent: InProcessAgent, options: ConnectOptions)
 /** Returns a card with one in-process interface. It exchanges model objects in every version. */
 function hereOnly(card: AgentCard): AgentCard {
   const supportedInterfaces = card.supportedInterfaces.slice(0, 1).map(({ protocolVersion }) => ({
-    $typeName: "lf.a2a.v1.AgentInterface" as const,
+    $typeName: typeNames.AgentInterface,
     url,
     protocolBinding: inProcessBinding,
     protocolVersion,

@@ -3,7 +3,7 @@ import type { Client } from "../client/node.js";
 import { amount, assertOptions, type MembersOf, object, string } from "../protocol/check/rules.js";
 import { A2AError } from "../protocol/errors.js";
 import { applyEvent, copyTask } from "../protocol/fold.js";
-import { type Task, TaskState } from "../protocol/model.js";
+import { type Task, TaskState, typeNames } from "../protocol/model.js";
 import { isTerminal, type StateName } from "../protocol/states.js";
 
 /** Options of `waitFor`. */
@@ -65,11 +65,11 @@ async function* watchTask(
   signal: AbortSignal,
 ): AsyncGenerator<Task, void, undefined> {
   const readTask = (): Promise<Task> =>
-    operations.getTask({ $typeName: "lf.a2a.v1.GetTaskRequest", ...request }, { signal });
+    operations.getTask({ $typeName: typeNames.GetTaskRequest, ...request }, { signal });
   let task = await readTask();
   yield task;
   if (isTerminal(task.status?.state ?? TaskState.UNSPECIFIED)) return;
-  const subscription = { $typeName: "lf.a2a.v1.SubscribeToTaskRequest", ...request } as const;
+  const subscription = { $typeName: typeNames.SubscribeToTaskRequest, ...request } as const;
   try {
     for await (const { response } of operations.subscribeToTask(subscription, { signal })) {
       if (response.payload.case === "task") task = copyTask(response.payload.value);

@@ -1,4 +1,5 @@
 import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
+import { isObject } from "../protocol/kinds.js";
 
 // Requests as query parameters (spec 6.4): names as in JSON, lists as repeated or comma-separated values.
 
@@ -31,7 +32,7 @@ export function queryFromJson(json: JsonObject): URLSearchParams {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(json)) {
     for (const entry of Array.isArray(value) ? value : [value]) {
-      if (typeof entry === "object" && entry !== null) throw new TypeError(`${name} has no form as a query parameter`);
+      if (isObject(entry)) throw new TypeError(`${name} has no form as a query parameter`);
       if (entry !== null) query.append(name, String(entry));
     }
   }

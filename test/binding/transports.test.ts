@@ -43,6 +43,7 @@ function arriving(binding: string, code: ErrorCode): { readonly code: ErrorCode;
 }
 
 describe.each(httpBindings)("over %s", (binding) => {
+  // Requirements: V1-EQ-1
   it.each(operations)("$name carries its request and its reply", async (operation) => {
     const requests: AnyMessage[] = [];
     await using served = await httpAgent(serviceOf(recording(operation, requests)));
@@ -58,6 +59,7 @@ describe.each(httpBindings)("over %s", (binding) => {
     expect(requests).toEqual([request]);
   });
 
+  // Requirements: V1-ERR-17
   it.each(errorCodes)("%s survives the round trip", async (code) => {
     const error = new A2AError(code, "just so", {
       violations: [{ field: "message.parts[0]", description: "is odd" }],

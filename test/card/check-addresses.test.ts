@@ -15,6 +15,7 @@ it("accepts a card without interfaces", () => {
   expect(addressProblems("1.0", { supportedInterfaces: [] })).toEqual([]);
 });
 
+// Requirements: V03-CARD-8
 it.each([
   [
     "a main place of another transport",

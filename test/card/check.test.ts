@@ -146,6 +146,7 @@ it("asks an extended card for nothing that is in the public one", () => {
 
 const rpc: MountAddress = { binding: "JSONRPC", url: "https://port.example/json-rpc", version: "1.0" };
 
+// Requirements: V03-CARD-12
 it.each([
   ["no interface", [], "the agent is mounted on no binding: mount at least one"],
   [

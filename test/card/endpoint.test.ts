@@ -47,6 +47,7 @@ function serve({ urls = {}, versions = [newest], mounted = versions, audience }:
 const urlIn = (body: string): unknown =>
   (JSON.parse(body) as { supportedInterfaces: JsonObject[] }).supportedInterfaces[0]?.["url"];
 
+// Requirements: V1-CARD-6, V03-CARD-1, V03-DISC-1
 it.each(["/.well-known/agent-card.json", "/.well-known/agent.json"])("serves the card at %s", async (path) => {
   await using server = await listen(serve().endpoint);
   const { status, headers, body } = await server.ask({ path });

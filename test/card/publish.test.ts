@@ -96,6 +96,7 @@ it("refuses readers that could call none of its interfaces", () => {
   expect(published.card().supportedInterfaces).toHaveLength(2);
 });
 
+// Requirements: V03-CARD-9
 it("refuses to be mounted where no reader of an older version finds a transport that it knows", () => {
   const published = publish({}, { versions: [v1, older] });
   const own: Mount = { binding: "urn:port:pigeon", version: "0.3", path: "/pigeon" };

@@ -69,6 +69,7 @@ it.each([
   expect(union).toMatchObject({ url: requireCard(version.writeCard(everything))["url"] });
 });
 
+// Requirements: IOP-5
 it("lists the interfaces of 0.3 only for readers of 0.3, and all of them for readers of 1.0", () => {
   expect(union).toMatchObject({
     protocolVersion: "0.3.0",

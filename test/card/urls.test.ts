@@ -46,6 +46,7 @@ it.each([
   expect(at({}, { headers: { host } })).toBeUndefined();
 });
 
+// Requirements: V1-CARD-9
 it("puts the base path after the host", () => {
   expect(at({ basePath: "/agent" }, { headers: { host: "port.example" } })?.base).toBe("http://port.example/agent");
 });

@@ -66,6 +66,7 @@ describe.each(["JSONRPC", "HTTP+JSON", "GRPC"])("a client with onAuthRequired ov
     await expect(client.send("When am I free?")).rejects.toThrow("the user closed the window");
   });
 
+  // Requirements: V1-INTASK-10
   it("gives text alone where the agent names a page that is not safe to open, or none", async () => {
     const hostile = (url: string) =>
       statusEvent(

@@ -24,6 +24,7 @@ describe.each(allBindings)("over %s", (binding) => {
   // A gRPC status cannot carry a challenge.
   const challenge = binding === "GRPC" ? undefined : 'Bearer realm="port"';
 
+  // Requirements: V03-AUTH-3, V03-AUTH-5
   it.each<[string, JsonObject, CredentialOptions, string, string]>([
     ["an API key in a header", apiKey("header", "X-Port-Key"), { port: "k1" }, "x-port-key", "k1"],
     ["an API key in a cookie", apiKey("cookie", "port"), { port: "k1" }, "cookie", "port=k1"],

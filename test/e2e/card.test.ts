@@ -17,6 +17,7 @@ const getCard = (url: string, headers = {}) => rawCall(url + cardPath, { method:
 const extendedCard = requestOf("getExtendedAgentCard");
 const options = { authenticate: () => ({ owner: "me", level: "gold" }), agent };
 
+// Requirements: V1-SEL-1, V1-CARD-1, V1-CARD-2, V1-CARD-4, V1-CARD-6, V1-CARD-10, V03-CARD-10
 it("the card lists every active binding at its real URL, in order of preference", async () => {
   await using served = await startAgent("JSONRPC", { card, agent });
   const { status, headers, text } = await getCard(served.server.url);
@@ -46,6 +47,7 @@ it("the card lists every active binding at its real URL, in order of preference"
   });
 });
 
+// Requirements: V1-CARD-3
 it("the card lists the mounted bindings, in mount order", async () => {
   await using served = await startAgent("HTTP+JSON", { card, agent, bindings: ["HTTP+JSON", "JSONRPC"] });
   const { text } = await getCard(served.server.url, { "A2A-Version": "0.3" });
@@ -95,6 +97,7 @@ it("an agent that serves one version has one card for all callers", async () => 
   expect(old.text).toBe(text);
 });
 
+// Requirements: V1-CACHE-1, V1-CACHE-2, V1-CACHE-3
 it("the card is cacheable, and a fresh copy is not sent again", async () => {
   await using served = await startAgent("JSONRPC", { card, agent });
   const { headers } = await getCard(served.server.url);
@@ -114,6 +117,7 @@ it("the card needs no authentication, even when calls do", async () => {
   expect((await getCard(served.server.url)).status).toBe(200);
 });
 
+// Requirements: V1-GRPC-2, V1-CARD-4, V1-CARD-8, V1-CARD-10, V1-SEC-1, V03-TRANS-1
 it("calls work over TLS, and the card lists https URLs", async () => {
   await using served = await startAgent("JSONRPC", { card, agent, tls: localTls });
   const { url, port } = served.server;
@@ -142,6 +146,7 @@ function postOverTls(url: string, body: string): Promise<string> {
   });
 }
 
+// Requirements: V1-EXTCARD-7
 it("an extended card is never stored by shared caches", async () => {
   await using served = await startAgent("HTTP+JSON", { ...options, card: { ...card, extended: {} } });
   const { status, headers } = await rawCall(`${served.server.url}/http-json/extendedAgentCard`, { method: "GET" });
@@ -165,6 +170,7 @@ overEach(readers, (start, wire) => {
   // Before 1.0 one error stood for both.
   const undeclared = wireRow(wire).version === "1.0" ? "unsupportedOperation" : "extendedAgentCardNotConfigured";
 
+  // Requirements: V1-EXTCARD-10, V1-CARD-7
   it("an authenticated caller sees the extended card", async () => {
     const skill = { id: "secret", name: "Secret", description: "For some", tags: ["x"] };
     await using served = await start({
@@ -178,6 +184,7 @@ overEach(readers, (start, wire) => {
     expect((await getCard(served.server.url)).text).not.toContain("secret");
   });
 
+  // Requirements: V1-EXTCARD-3, V1-EXTCARD-4, V1-CAP-1, V03-CARDX-3
   it(`an agent that declares none answers ${undeclared}, and one without a card for this caller answers that`, async () => {
     await using without = await start({ ...options, card });
     expect(await errorOf(without.client.getExtendedAgentCard(extendedCard, {}))).toMatchObject({
@@ -205,6 +212,7 @@ overEach(readers, (start, wire) => {
     expect(owners).toEqual(["key#robot"]);
   });
 
+  // Requirements: V1-EXTCARD-2, V1-EXTCARD-10, V03-CARD-14
   it("an anonymous caller cannot see the extended card", async () => {
     let callCount = 0;
     await using served = await start({

@@ -14,6 +14,7 @@ import { errorOverWire } from "../support/wires.js";
 const drained = ["JSONRPC", "HTTP+JSON", "GRPC", "CONNECT", "in-process", "JSONRPC 0.3", "GRPC 0.3"] as const;
 
 overEach(drained, (start) => {
+  // Requirements: V1-ERR-11
   it("turns and their streams finish, and new work is refused meanwhile", async () => {
     const gate = Promise.withResolvers<void>();
     const served = await start({

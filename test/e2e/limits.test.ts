@@ -11,6 +11,7 @@ const authenticate = ({ header }: { header(name: string): string | undefined }) 
 const as = (owner: string) => ({ headers: { "x-owner": owner } });
 
 overEveryWire((start) => {
+  // Requirements: V1-SEC-12
   it.each([
     ["an event", { eventMaxBytes: 1000 }, 1, 2000],
     ["a task", { taskMaxBytes: 5000 }, 20, 500],
@@ -26,6 +27,7 @@ overEveryWire((start) => {
     expect(textIn(task.status?.message?.parts)).toContain(String(Object.values(limits)[0]));
   });
 
+  // Requirements: V1-SEC-12
   it("an oversized request is refused with the limit named, and the next one is answered", async () => {
     let turns = 0;
     await using served = await start({
@@ -89,6 +91,7 @@ overEveryWire((start) => {
     ]);
   });
 
+  // Requirements: V1-SEC-12
   it("a message with too many parts is refused, with the field named", async () => {
     await using served = await start({ limits: { partsMax: 3 }, agent: async () => failed() });
     const parts = Array.from({ length: 4 }, () => say("x").message?.parts ?? []).flat();
@@ -151,6 +154,7 @@ overEveryWire((start) => {
 });
 
 overEach(wiresThat("answer at once"), (start) => {
+  // Requirements: V1-ERR-11, V1-SEC-19
   it("the turn limit applies to each owner separately", async () => {
     const gate = Promise.withResolvers<void>();
     await using served = await start({
@@ -172,6 +176,7 @@ overEach(wiresThat("answer at once"), (start) => {
 });
 
 overEach(wiresThat("watch beyond a question"), (start) => {
+  // Requirements: V1-SEC-19
   it("streams of one principal are limited, and a closed one frees its slot", async () => {
     await using served = await start({
       authenticate,

@@ -19,11 +19,13 @@ function cardWith(extensions: readonly { readonly uri: string; readonly required
 }
 
 overEach(wiresOf("1.0"), (start) => {
+  // Requirements: V1-VER-3, V1-VER-7
   it.each(["1.0", "1.0.1", "1.0.99"])("version %s is served: a patch number means nothing", async (value) => {
     await using served = await start({ agent });
     expect(textIn(messageOf(await served.client.sendMessage(say("x"), version(value))).parts)).toBe("none");
   });
 
+  // Requirements: V1-SP-6, V1-SP-7, V1-VER-4
   it.each(["2.0", "1.1", "0.5", "1", "one", "v1.0"])(
     "version %s is refused, and the error lists the served versions",
     async (value) => {
@@ -51,6 +53,7 @@ overEach(wiresOf("1.0"), (start) => {
 overEach(
   wiresOf("1.0").filter((wire) => wire !== "in-process"),
   (start) => {
+    // Requirements: V1-VER-5
     it("a call without a version is served, and refused by a strict server", async () => {
       await using lenient = await start({ agent });
       expect(textIn(messageOf(await lenient.client.sendMessage(say("x"), version(""))).parts)).toBe("none");
@@ -64,6 +67,7 @@ overEach(
 );
 
 overEach(wiresOf("0.3"), (start) => {
+  // Requirements: IOP-10
   it.each(["0.3", "0.3.0", "0.3.9", ""])("version %j is served in the form of 0.3, strictly too", async (value) => {
     await using served = await start({ agent, versions: { strict: true } });
     expect(textIn(messageOf(await served.client.sendMessage(say("x"), version(value))).parts)).toBe("none");
@@ -87,6 +91,7 @@ overEach(wiresOf("0.3"), (start) => {
 });
 
 overEach(wiresThat("activate extensions"), (start) => {
+  // Requirements: V1-EXT-3, V1-EXT-5, V1-EXT-7, V03-EXT-1, V03-EXT-2
   it("an extension is active only for a call that requests it, and unknown ones are ignored", async () => {
     await using served = await start({ agent, card: cardWith([{ uri }, { uri: other }]) });
     const answer = async (extensions: readonly string[]): Promise<string> =>
@@ -99,6 +104,7 @@ overEach(wiresThat("activate extensions"), (start) => {
 });
 
 overEveryWire((start) => {
+  // Requirements: V1-CAP-2, V1-EXT-4, V1-EXT-5, V03-EXT-3
   it("a required extension that is not activated is refused by its name, before the agent starts", async () => {
     let turns = 0;
     await using served = await start({
@@ -123,6 +129,7 @@ const request = { message: { messageId: "m", role: "ROLE_USER", parts: [{ text: 
 const rpc = { jsonrpc: "2.0", id: 1, method: "SendMessage", params: request };
 
 describe("on the wire", () => {
+  // Requirements: V1-SP-1, V1-SP-2, V1-SP-3, V1-SP-8
   it.each([
     ["JSONRPC", "/json-rpc", rpc],
     ["HTTP+JSON", "/http-json/message:send", request],
@@ -139,6 +146,7 @@ describe("on the wire", () => {
     },
   );
 
+  // Requirements: V1-SP-1, V1-SP-5, V1-SP-8, V1-EXT-6
   it.each([
     ["JSONRPC", "/json-rpc", rpc],
     ["HTTP+JSON", "/http-json/message:send", request],
@@ -151,6 +159,7 @@ describe("on the wire", () => {
     expect((await post({ "A2A-Extensions": uri.toUpperCase() })).headers["a2a-extensions"]).toBeUndefined();
   });
 
+  // Requirements: V1-SP-4, V1-SP-5, V1-SP-6, V1-EXT-6
   it("gRPC returns it in its metadata", async () => {
     await using served = await startAgent("GRPC", { agent, card: cardWith([{ uri }, { uri: other }]) });
     using session = rawSession(served.server.port);
@@ -159,6 +168,7 @@ describe("on the wire", () => {
     expect((await list()).headers["a2a-extensions"]).toBeUndefined();
   });
 
+  // Requirements: V1-EXT-6
   it("an event stream returns it too", async () => {
     await using served = await startAgent("HTTP+JSON", { agent, card: cardWith([{ uri }]) });
     const { headers, text } = await rawCall(`${served.server.url}/http-json/message:stream`, {

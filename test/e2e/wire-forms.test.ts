@@ -48,6 +48,7 @@ const namesIn = (json: unknown): string[] => {
 const time = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
 
 describe("JSON", () => {
+  // Requirements: V1-JSON-1, V1-JSON-2, V1-JSON-3, V1-TIME-1, V1-TIME-2, V1-TIME-4
   it("a task has lowerCamelCase members, enum names of the schema, UTC times in milliseconds, and no kind", async () => {
     await using served = await startAgent("JSONRPC", { agent });
     const { result } = JSON.parse((await rpc(served, "SendMessage", params("go"))).text);
@@ -61,6 +62,7 @@ describe("JSON", () => {
     expect(namesIn(result)).not.toContain("kind");
   });
 
+  // Requirements: V1-LIST-4, V1-LIST-6, V1-LIST-7, V1-LIST-10, V1-PRES-1
   it("required members of a list are present when empty; artifacts and history are absent", async () => {
     await using served = await startAgent("JSONRPC", { agent });
     const empty = JSON.parse((await rpc(served, "ListTasks", {})).text).result;
@@ -77,6 +79,7 @@ describe("JSON", () => {
     expect(full.tasks[0].artifacts).toHaveLength(1);
   });
 
+  // Requirements: V1-HIST-3
   it("history is left out when none is asked for", async () => {
     await using served = await startAgent("JSONRPC", { agent });
     const { id } = taskOf(await served.client.sendMessage(say("go"), {}));
@@ -85,6 +88,7 @@ describe("JSON", () => {
     expect(got).toHaveProperty("artifacts");
   });
 
+  // Requirements: V1-PRES-5
   it("unknown members are ignored on every level", async () => {
     await using served = await startAgent("JSONRPC", { agent });
     const { message } = params("reply");
@@ -95,6 +99,7 @@ describe("JSON", () => {
 });
 
 describe("JSON-RPC", () => {
+  // Requirements: V1-SEND-2, V1-RPC-2, V1-RPC-3
   it.each(["a", 7, null])(
     "an answer has the id of its request, and exactly one of result and error: %j",
     async (id) => {
@@ -108,6 +113,7 @@ describe("JSON-RPC", () => {
     },
   );
 
+  // Requirements: V1-RPC-4
   it("a stream is made of whole responses, each with the id of the request and one member in its result", async () => {
     await using served = await startAgent("JSONRPC", { agent });
     const { status, headers, text } = await rpc(served, "SendStreamingMessage", params("go"));
@@ -122,6 +128,7 @@ describe("JSON-RPC", () => {
     ]);
   });
 
+  // Requirements: V1-ERR-15, V1-ERR-16, V1-ERR-21, V1-RPC-5
   it("an error has a code, a message, and typed details with the reason", async () => {
     await using served = await startAgent("JSONRPC", { agent });
     const { error } = JSON.parse((await rpc(served, "GetTask", { id: "none" })).text);
@@ -155,6 +162,7 @@ describe("JSON-RPC", () => {
 });
 
 describe("HTTP+JSON", () => {
+  // Requirements: V1-HTTP-1
   it("an answer is the bare object, with the A2A media type", async () => {
     await using served = await startAgent("HTTP+JSON", { agent });
     const { status, headers, text } = await http(served, "POST /message:send", params("reply"));
@@ -162,6 +170,7 @@ describe("HTTP+JSON", () => {
     expect(Object.keys(JSON.parse(text))).toEqual(["message"]);
   });
 
+  // Requirements: V1-HTTP-7
   it("a stream is made of bare events", async () => {
     await using served = await startAgent("HTTP+JSON", { agent });
     const { headers, text } = await http(served, "POST /message:stream", params("go"));
@@ -174,6 +183,7 @@ describe("HTTP+JSON", () => {
     ]);
   });
 
+  // Requirements: V1-ERR-15, V1-ERR-16, V1-ERR-20, V1-ERR-23
   it("an error is one object with code, status, message and typed details", async () => {
     await using served = await startAgent("HTTP+JSON", { agent });
     const { status, headers, text } = await http(served, "GET /tasks/none");
@@ -195,6 +205,7 @@ describe("HTTP+JSON", () => {
     });
   });
 
+  // Requirements: V1-HTTP-10
   it("every route exists, also with a tenant prefix", async () => {
     await using served = await startAgent("HTTP+JSON", { agent, tenants: ["north"], push: { allow: "loopback" } });
     for (const tenant of ["", "/north"]) {
@@ -216,6 +227,7 @@ describe("HTTP+JSON", () => {
     }
   });
 
+  // Requirements: V1-VER-6, V1-CARD-11
   it("the card shows no patch number of the protocol", async () => {
     await using served = await startAgent("HTTP+JSON", { agent });
     const versions = served.server.card.supportedInterfaces.map(({ protocolVersion }) => protocolVersion);

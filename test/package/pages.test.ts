@@ -21,7 +21,7 @@ const leftOut: Readonly<Record<string, string>> = {
   "docker build": "needs Docker and a cluster; image.test.ts executes the steps of the image",
   "trivium doctor": "needs agents and databases that are wrong; test/cli/doctor.test.ts has them",
   "weather.mesh.example": "needs an agent with a certificate; test/cli/send.test.ts has one",
-  "--login": "needs a browser; test/cli/login.test.ts has one",
+  "--login": "needs a browser; test/cli/login/login.test.ts has one",
   "VACUUM INTO": "needs the tools of both databases",
 };
 

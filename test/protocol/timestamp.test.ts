@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { formatTimestamp, isTimestampInRange, parseTimestamp } from "../../src/protocol/timestamp.js";
 
 describe("parseTimestamp", () => {
+  // Requirements: V1-TIME-5
   it.each([
     ["2026-05-02T08:15:30Z", "2026-05-02T08:15:30.000Z"],
     ["2026-05-02T08:15:30.12Z", "2026-05-02T08:15:30.120Z"],
@@ -45,6 +46,7 @@ describe("parseTimestamp", () => {
   });
 });
 
+// Requirements: V1-TIME-5
 it("reads every time as it was written", () => {
   const seconds = fc.bigInt(-62_135_596_800n, 253_402_300_799n);
   fc.assert(

@@ -5,6 +5,7 @@ import { webhook } from "./receiver.js";
 import { chunk, scene, status } from "./scene.js";
 
 describe("push deliveries", () => {
+  // Requirements: V1-PUSH-2
   it("send the events of a task in order, each once, and end with the task", async () => {
     await using hook = await webhook();
     await using on = scene();
@@ -29,6 +30,7 @@ describe("push deliveries", () => {
     expect(hook.labels).toEqual(["WORKING", "a=1", "a+2!", "COMPLETED"]);
   });
 
+  // Requirements: V1-PUSH-1, V1-PUSH-2, V1-PUSH-3, V03-PUSH-5
   it("carry the token and the credentials, and JSON in the media type of the protocol", async () => {
     await using hook = await webhook();
     await using on = scene();
@@ -76,6 +78,7 @@ describe("push deliveries", () => {
     expect(hook.calls.map(({ headers }) => headers.authorization)).toEqual([undefined]);
   });
 
+  // Requirements: V1-PUSH-4
   it("go to each configuration of a task, and a hanging webhook delays no other", async () => {
     await using hook = await webhook();
     await using silent = await webhook();
@@ -106,6 +109,7 @@ describe("push deliveries", () => {
     expect(hook.labels).toEqual(["a=123!", "COMPLETED"]);
   });
 
+  // Requirements: V1-PCFG-10
   it("stop when the configuration is deleted, and abort the call in flight", async () => {
     await using hook = await webhook();
     await using other = await webhook();

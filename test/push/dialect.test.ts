@@ -39,6 +39,7 @@ const versions = [v1, old];
 const asOld = { version: "0.0" };
 
 describe("a webhook registered in a version that delivers whole tasks", () => {
+  // Requirements: V03-PUSH-8
   it("gets the whole task, as it was then, whenever others get events", async () => {
     await using hook = await webhook();
     await using other = await webhook();
@@ -146,6 +147,7 @@ describe("a webhook registered in a version that delivers whole tasks", () => {
     expect(payloads.map(({ state }) => state)).toEqual(["WORKING", "AUTH_REQUIRED", "COMPLETED"]);
   });
 
+  // Requirements: V03-PUSH-4
   it("is called with the media type of its version and one token header, and one of events with both", async () => {
     await using hook = await webhook();
     await using on = scene({ versions });
@@ -186,6 +188,7 @@ describe("a webhook registered in a version that delivers whole tasks", () => {
     );
   });
 
+  // Requirements: IOP-7
   it("is called in the version of the latest configuration, whichever caller replaced it", async () => {
     await using hook = await webhook();
     await using on = scene({ versions });

@@ -29,6 +29,7 @@ const internet = ["8.8.8.8", "193.0.6.139", "[2001:4860:4860::8888]", "[::ffff:8
 const hostsOf = (host: string): string => new URL(`http://${host}`).hostname;
 
 describe("the policy of webhook addresses", () => {
+  // Requirements: V1-PUSH-8
   it.each([...inside, ...loopback])("forbids %s when set to public", (host) => {
     expect(createPolicy("public").host(hostsOf(host))).toBe("forbidden");
   });

@@ -7,6 +7,7 @@ import { replaceMember, scene, status } from "./scene.js";
 const secrets = { token: "t0ken", authentication: { scheme: "Bearer", credentials: "cr3dentials" } };
 
 describe("a webhook that does not take an event", () => {
+  // Requirements: V1-PUSH-5
   it.each<[string, Answer]>([
     ["500", 500],
     ["503", 503],
@@ -48,6 +49,7 @@ describe("a webhook that does not take an event", () => {
     expect(on.logs).toEqual([expect.stringContaining(`status ${String(answer)}`)]);
   });
 
+  // Requirements: V1-PUSH-18
   it("cannot redirect to another webhook", async () => {
     await using elsewhere = await webhook();
     await using hook = await webhook();
@@ -62,6 +64,7 @@ describe("a webhook that does not take an event", () => {
     expect(hook.calls.length).toBe(1);
   });
 
+  // Requirements: V1-SEC-14, V1-SEC-18
   it("is given up after three attempts, in a log line without secrets", async () => {
     await using hook = await webhook();
     hook.answer = (_, count) => (count <= 3 ? 502 : 200);
@@ -95,6 +98,7 @@ describe("a webhook that does not take an event", () => {
     expect(hook.labels).toEqual(["WORKING", "COMPLETED"]);
   });
 
+  // Requirements: V1-PUSH-6
   it("times out, and is retried", async () => {
     await using hook = await webhook();
     hook.answer = (_, count) => (count === 1 ? undefined : 200);
@@ -113,6 +117,7 @@ describe("a webhook that does not take an event", () => {
 });
 
 describe("the address of a webhook", () => {
+  // Requirements: V1-PUSH-8, V03-PUSH-6
   it.each([
     ["a private one", ["10.0.0.7"]],
     ["this machine", ["127.0.0.1"]],

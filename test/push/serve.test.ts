@@ -93,7 +93,9 @@ const listed = (taskId: string) =>
     pageToken: "",
   }) as const;
 
+// Requirements: V1-PUSH-3
 describe.each(bindings)("push notifications of a served agent over %s", (binding) => {
+  // Requirements: V1-PCFG-2, V1-PCFG-3
   it("are configured, returned without credentials, delivered, and kept after the task ends", async () => {
     await using hook = await webhook();
     await using agent = await agentOver(binding);

@@ -30,6 +30,7 @@ const rpcCalls: Readonly<Record<string, () => JsonValue>> = {
 };
 
 describe.each([false, true])("over JSON-RPC, strict: %s", (strict) => {
+  // Requirements: IOP-1, IOP-2
   it.each<[method: string, header: string | undefined, lenient: string, strictly: string]>([
     ["SendMessage", undefined, "1.0", "-32009"],
     ["SendMessage", "", "1.0", "-32009"],
@@ -86,6 +87,7 @@ describe("a method that versions share", () => {
 describe.each([false, true])("over HTTP+JSON, strict: %s", (strict) => {
   const content = () => ({ message: contentMessage("reply") });
   const parts = () => ({ message: newMessage("reply") });
+  // Requirements: IOP-3
   it.each<[path: string, header: string | undefined, body: () => JsonValue, lenient: string, strictly: string]>([
     // A refusal has the form of the version whose paths begin like that: a status in 1.0, a number in 0.3.
     ["/message:send", undefined, parts, "1.0", "400"],
@@ -110,6 +112,7 @@ describe.each([false, true])("over HTTP+JSON, strict: %s", (strict) => {
     expect(formOf(answer)).toBe(strict ? strictly : lenient);
   });
 
+  // Requirements: IOP-3
   it("a tenant named v1 is reached by callers that declare 1.0", async () => {
     await using running = await called({ versions: { strict }, tenants: ["v1"] });
     const answer = await running.ask("/http-json/v1/message:send", parts(), { "A2A-Version": "1.0" });
@@ -120,6 +123,7 @@ describe.each([false, true])("over HTTP+JSON, strict: %s", (strict) => {
 describe("over gRPC", () => {
   const services = { "1.0": "lf.a2a.v1.A2AService", "0.3": "a2a.v1.A2AService" };
 
+  // Requirements: IOP-4
   it.each<[version: keyof typeof services, metadata: string | undefined, strict: boolean, status: number]>([
     ["1.0", "1.0", true, 5],
     ["1.0", undefined, false, 5],

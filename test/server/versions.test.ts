@@ -19,6 +19,7 @@ import { agent, called, fieldFrame, kindMessage, typeMessage } from "./called-by
 describe("callers of different versions see the same task", () => {
   const reading = wiresThat("take ids as they are given");
 
+  // Requirements: V03-TRANS-3
   it.each(reading)("made over %s, seen over every other", async (wire) => {
     await using served = await startAgent(wire, { agent });
     const task = taskOf(await served.client.sendMessage(say("ask"), {}));

@@ -94,6 +94,9 @@ const belowGrpc = {
  */
 const protocolVersion = /^v?(?:1\.0|0\.[123](?:\.\d+)?)$/;
 
+/** The packages of 1.0 and 0.3 in the schema, alone or before the name of a message or a service. */
+const schemaPackage = /^\/?(?:lf\.)?a2a\.v1(?:\.(\w*)|$)/;
+
 const fileName = /^[a-z0-9]+(?:[-.][a-z0-9]+)*\.ts$/;
 
 /** Every rule about the source code. */
@@ -122,6 +125,14 @@ export const rules = {
         // HTTP versions look the same.
         .filter(({ text, line }) => protocolVersion.test(text) && !/httpVersion/.test(lines[line - 1] ?? ""))
         .map(({ text, line }) => ({ line, rule: `${text} is a protocol version: it belongs to version/` })),
+  ),
+  "names of the schema are generated": perLine(isSource, ({ strings }) =>
+    strings
+      .filter(({ text }) => schemaPackage.test(text))
+      .map(({ text, line }) => {
+        const name = schemaPackage.exec(text)?.[1] || "Task";
+        return { line, rule: `"${text}" is a name of the schema: use typeNames.${name} of protocol/model.ts` };
+      }),
   ),
   "names of files are kebab-case": perLine(
     () => true,

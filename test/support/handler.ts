@@ -1,9 +1,11 @@
+import { coreLimits } from "../../src/core/limits.js";
 import type { TaskStore } from "../../src/core/ports.js";
 import {
   createRequestHandler,
   type ReplaceableHandler,
   type RequestHandlerOptions,
 } from "../../src/core/request-handler.js";
+import { StoreHealth } from "../../src/core/store-health.js";
 import { createContext, type ServerContext } from "../../src/protocol/context.js";
 import type { Part, SendMessageResponse, Task } from "../../src/protocol/model.js";
 import type { Operations, StreamItem } from "../../src/protocol/operations.js";
@@ -23,6 +25,8 @@ type Caller = Partial<Omit<ServerContext, "signal" | "caller">> & {
 /** An agent's request handler without a binding, and its operations for a caller. */
 export interface TestHandler {
   readonly handler: ReplaceableHandler;
+  /** The health of its store. */
+  readonly health: StoreHealth;
   readonly operations: Operations<ServerContext>;
   /** The operations for callers that name their tasks. */
   readonly namedOperations: Operations<ServerContext>;
@@ -45,13 +49,16 @@ export function startHandler(options: TestHandlerOptions): TestHandler {
   const { clock = createVirtualClock() } = options;
   const { store = memoryTaskStore({ clock }) } = options;
   const { log, logger } = recordingLogger();
-  const handler = createRequestHandler({ signals: processSignals, logger, ...options, store, clock });
+  const health =
+    options.process?.health ?? new StoreHealth({ logger, ...options, clock, limits: coreLimits(options.limits) });
+  const handler = createRequestHandler({ signals: processSignals, logger, health, ...options, store, clock });
   const { operations } = handler;
   const namedOperations = withTaskNames(operations, handler.taskNames);
   const of = (caller?: Caller): Operations<ServerContext> =>
     caller?.namesTasks === true ? namedOperations : operations;
   return {
     handler,
+    health,
     operations,
     namedOperations,
     clock,

@@ -28,16 +28,32 @@ export function namesOf(path: string, source: string): ReadonlySet<string> {
 
 const suites: ReadonlySet<string> = new Set(["it", "describe"]);
 
-/** The titles of the tests in a TypeScript file and of their groups: of `it`, `describe.each(…)` and the like. */
-export function testTitlesOf(path: string, source: string): readonly string[] {
-  const titles: string[] = [];
+/** A comment `// Requirements: V1-SEND-2, IOP-1`, and what it stands above. */
+export interface Citation {
+  readonly path: string;
+  readonly line: number;
+  readonly ids: readonly string[];
+  /** The title of the test or group; `undefined` when the comment stands above something else. */
+  readonly title: string | undefined;
+}
+
+/** The citations in a TypeScript file, above tests and their groups: `it`, `describe.each(…)` and the like. */
+export function citationsOf(path: string, source: string): readonly Citation[] {
+  const { program, comments } = parse(path, source);
+  const titles = new Map<number, string>();
   new Visitor({
-    CallExpression: ({ callee, arguments: [title] }) => {
+    CallExpression: ({ callee, arguments: [title], start }) => {
       if (title === undefined || !suites.has(rootOf(callee) ?? "")) return;
-      if (title.type === "Literal" || title.type === "TemplateLiteral") titles.push(textOf(title));
+      if (title.type === "Literal" || title.type === "TemplateLiteral") titles.set(start, textOf(title));
     },
-  }).visit(programOf(path, source));
-  return titles;
+  }).visit(program);
+  return comments.flatMap(({ value, start, end }) => {
+    const ids = /^ Requirements: (.+)$/.exec(value)?.[1]?.split(", ");
+    if (ids === undefined) return [];
+    const [gap = ""] = /^(?:\s+|\/\/[^\n]*)*/.exec(source.slice(end)) ?? [];
+    const line = source.slice(0, start).split("\n").length;
+    return [{ path, line, ids, title: titles.get(end + gap.length) }];
+  });
 }
 
 /** The name that a chain of members and calls begins with: `it` of `it.each(rows)`. */
@@ -83,7 +99,11 @@ export function typeArgumentsOf(path: string, source: string, generic: string): 
 }
 
 function programOf(path: string, source: string): ESTree.Program {
-  const { program, errors } = parseSync(path, source, { lang: "ts", sourceType: "module" });
+  return parse(path, source).program;
+}
+
+function parse(path: string, source: string): Pick<ReturnType<typeof parseSync>, "program" | "comments"> {
+  const { program, comments, errors } = parseSync(path, source, { lang: "ts", sourceType: "module" });
   if (errors.length > 0) throw new Error(`${path}: ${errors.map(({ message }) => message).join("; ")}`);
-  return program;
+  return { program, comments };
 }

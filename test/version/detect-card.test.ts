@@ -6,6 +6,7 @@ import { beforeVersions, forBoth, oldest, threeTransports } from "./v0.3/card-ex
 const without = (json: JsonObject, ...names: string[]): JsonObject =>
   Object.fromEntries(Object.entries(json).filter(([name]) => !names.includes(name)));
 
+// Requirements: IOP-6
 it.each<[string, JsonObject, string]>([
   ["lists interfaces, beside older members", forBoth, "1.0"],
   ["lists interfaces alone", { supportedInterfaces: [{}] }, "1.0"],

@@ -19,6 +19,7 @@ beforeAll(async () => {
 const all = ["1.0", "0.3", "0.2", "0.1"];
 
 describe("a declared version", () => {
+  // Requirements: IOP-10
   it.each([
     ["1.0", "1.0"],
     ["1.0.1", "1.0"],
@@ -64,6 +65,7 @@ function takers(method: string, header: string | undefined, strict: boolean): st
 }
 
 describe("a JSON-RPC method is taken by", () => {
+  // Requirements: IOP-1
   it.each<[method: string, header: string | undefined, lenient: string, strict: string]>([
     ["SendMessage", undefined, "1.0", "versionNotSupported"],
     ["SendMessage", "1.0", "1.0", "1.0"],

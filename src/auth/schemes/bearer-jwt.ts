@@ -8,6 +8,7 @@ import {
   type Rule,
   string,
 } from "../../protocol/check/rules.js";
+import { isObject } from "../../protocol/kinds.js";
 import type { IssuerKeys } from "./issuer-keys.js";
 import { createDiscoveredKeys, createKeysAt } from "./issuer-keys.js";
 import { type JwtKey, jwtCheck, publicKeyAlgorithms, type TokenCheck } from "./jwt.js";
@@ -39,7 +40,7 @@ export interface BearerJwtOptions extends JwtOptions {
 const texts: Rule = (value, path) => (Array.isArray(value) ? entries(string) : string)(value, path);
 
 const jwtKey: Rule = (value, path) =>
-  value instanceof Uint8Array || (typeof value === "object" && value !== null && ("kty" in value || "type" in value))
+  value instanceof Uint8Array || (isObject(value) && ("kty" in value || "type" in value))
     ? []
     : [`${path} must be a CryptoKey, a KeyObject, a JWK or the bytes of a secret`];
 

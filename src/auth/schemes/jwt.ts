@@ -1,6 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { type CryptoKey, errors, type JWK, type JWTPayload, jwtVerify, type KeyObject } from "jose";
 import { MaskedError } from "../../protocol/errors.js";
+import { isObject } from "../../protocol/kinds.js";
 import { exceedsDepth } from "../freeze.js";
 import { IssuerKeys } from "./issuer-keys.js";
 import { CredentialError, createCheckError, type Identity, type SchemeEnvironment, SharedIdentity } from "./scheme.js";
@@ -173,7 +174,7 @@ function membersIn(json: string): number {
 }
 
 function keysIn(value: JsonValue): number {
-  if (typeof value !== "object" || value === null) return 0;
+  if (!isObject(value)) return 0;
   const count = Array.isArray(value) ? 0 : Object.keys(value).length;
   return Object.values(value).reduce<number>((sum, each) => sum + keysIn(each), count);
 }

@@ -1,5 +1,6 @@
 import { A2AError, ConnectionError, readErrorMessage } from "../../protocol/errors.js";
 import { listCauses } from "../../protocol/fetch.js";
+import { isObject } from "../../protocol/kinds.js";
 
 // Interprets a `fetch` failure: whether the request was sent, and whether the response was too large.
 
@@ -68,7 +69,7 @@ function isOtherProtocol(error: Error): boolean {
 
 /** Whether undici's socket details prove that nothing was sent. */
 function isUntouched(socket: unknown): boolean {
-  return typeof socket === "object" && socket !== null && "bytesWritten" in socket && socket.bytesWritten === 0;
+  return isObject(socket) && "bytesWritten" in socket && socket.bytesWritten === 0;
 }
 
 /** The code of an error; `""` if it has none. */

@@ -2,6 +2,7 @@ import { create, type DescExtension, type DescFile, type MessageInitShape, toBin
 import { nestedTypes } from "@bufbuild/protobuf/reflect";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { type Server, type ServerDuplexStream, type StatusObject, status } from "@grpc/grpc-js";
+import { A2AService as A2AServiceV03 } from "../../../gen/a2a/v1/a2a_names.js";
 import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.js";
 import { file_grpc_health_v1_health } from "../../../gen/grpc/health/v1/health_pb.js";
 import {
@@ -10,6 +11,7 @@ import {
   type ServerReflectionResponse,
   ServerReflectionResponseSchema,
 } from "../../../gen/grpc/reflection/v1/reflection_pb.js";
+import { A2AService } from "../../../gen/lf/a2a/v1/a2a_names.js";
 import type { GrpcAdapter } from "../../version/codec.js";
 import { parseCertificate } from "../peer-certificate.js";
 import { ServerCall } from "../server-call.js";
@@ -83,8 +85,8 @@ function buildHead(dialog: Dialog): CallHead {
 
 // The services are built from outlines, which omit what only readers of a schema need.
 const fullFiles: ReadonlyMap<string, () => Promise<DescFile>> = new Map([
-  ["lf.a2a.v1.A2AService", async () => (await import("../../../gen/lf/a2a/v1/a2a_pb.js")).file_lf_a2a_v1_a2a],
-  ["a2a.v1.A2AService", async () => (await import("../../../gen/a2a/v1/a2a_pb.js")).file_a2a_v1_a2a],
+  [A2AService, async () => (await import("../../../gen/lf/a2a/v1/a2a_pb.js")).file_lf_a2a_v1_a2a],
+  [A2AServiceV03, async () => (await import("../../../gen/a2a/v1/a2a_pb.js")).file_a2a_v1_a2a],
 ]);
 
 /** Schema files and their imports, found by file name, by a symbol that they declare, or by a type that they extend. */

@@ -4,6 +4,7 @@ import type { TLSSocket, TlsOptions } from "node:tls";
 import { callerClock } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
 import { within } from "../../protocol/async/pause.js";
+import { withDefaults } from "../../protocol/defaults.js";
 import { defaultListenerLimits, type ListenerLimits, type RequestListener } from "./connection.js";
 import { createHttp1Engine, refuseHttp1 } from "./http1-engine.js";
 import type { Http2Engine } from "./http2-engine.js";
@@ -46,7 +47,7 @@ export interface Listener {
 
 /** Listens on one port for HTTP/1.1 and HTTP/2, plain or over TLS. The first bytes of a connection decide. */
 export async function createListener(options: ListenerOptions): Promise<Listener> {
-  const limits = { ...defaultListenerLimits, ...options.limits };
+  const limits = withDefaults(defaultListenerLimits, options.limits);
   const http1 = createHttp1Engine(options.http ?? refuseHttp1, limits, options.upgrades);
   const plainHttp2 = async (): Promise<Http2Engine> =>
     (await import("./http2-engine.js")).createHttp2Engine(options.http ?? refuseHttp1, limits, options.unsent);

@@ -1,5 +1,6 @@
 import { writeSync } from "node:fs";
 import type { Socket } from "node:net";
+import { isObject } from "../../protocol/kinds.js";
 
 // Node sends a GOAWAY only together with ignoring all later streams, and owns the socket of a session: a write beside
 // its own ends the process once it has to wait. So the frame goes to the file descriptor, where it is written at once
@@ -14,7 +15,7 @@ const notice = Buffer.from([0, 0, 8, 7, 0, 0, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff, 0
  */
 export function sendShutdownNotice(socket: Socket): boolean {
   const handle: unknown = Reflect.get(socket, "_handle");
-  if ("encrypted" in socket || typeof handle !== "object" || handle === null) return false;
+  if ("encrypted" in socket || !isObject(handle)) return false;
   const fd: unknown = Reflect.get(handle, "fd");
   // With nothing queued, what was written last is the end of a frame.
   if (typeof fd !== "number" || fd < 0 || Reflect.get(handle, "writeQueueSize") !== 0) return false;

@@ -3,7 +3,8 @@ import type { ClientTls } from "../../binding/fetch/client-tls.js";
 import type { Client } from "../../client/node.js";
 import type { ConnectOptions } from "../../client/options.js";
 import { A2AError } from "../../protocol/errors.js";
-import type { AgentCard, AgentInterface } from "../../protocol/model.js";
+import { isLoopback } from "../../protocol/loopback.js";
+import { type AgentCard, type AgentInterface, typeNames } from "../../protocol/model.js";
 import { ask } from "./ask.js";
 import { findCardRemedy, findCause, hasSecrets } from "./failed-call.js";
 import { describeCause, type Finding, findings } from "./finding.js";
@@ -116,13 +117,12 @@ async function checkInterface(card: AgentCard, agentInterface: AgentInterface, c
 /** Errors that show that the agent can be reached and understood the call. */
 const answerCodes: ReadonlySet<string> = new Set(["taskNotFound", "unsupportedOperation", "invalidParams"]);
 
-const emptyGetTask = { $typeName: "lf.a2a.v1.GetTaskRequest", id: "", tenant: "" } as const;
-
-const loopback = /^(?:localhost|127\.|\[?::1)/;
+const emptyGetTask = { $typeName: typeNames.GetTaskRequest, id: "", tenant: "" } as const;
 
 /** The problem of a card of another machine that names a loopback address. */
 function findLoopbackProblem(cardUrl: string, interfaceUrl: string): string | undefined {
-  const host = interfaceUrl.replace(/^\w+:\/\//, "");
-  if (!loopback.test(host) || loopback.test(new URL(cardUrl).host)) return undefined;
+  // The URL of a gRPC interface may have no scheme.
+  const host = URL.parse(interfaceUrl.replace(/^(?:\w+:\/\/)?/, "http://"))?.hostname ?? "";
+  if (!isLoopback(host) || isLoopback(new URL(cardUrl).hostname)) return undefined;
   return "the card names a loopback address, which other machines cannot reach";
 }

@@ -2,6 +2,7 @@ import { NoInterfaceError } from "../../client/connection.js";
 import type { ConnectOptions } from "../../client/options.js";
 import { toBindingName } from "../../protocol/bindings.js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
+import { isObject } from "../../protocol/kinds.js";
 import { describeCause, type Finding } from "./finding.js";
 
 /** A failed call and its circumstances. */
@@ -21,7 +22,7 @@ type Cause = Pick<Finding, "result" | "seen" | "remedy">;
 /** Whether a caller gave credentials, or headers that may hold them. */
 export function hasSecrets({ credentials, headers }: ConnectOptions): boolean {
   const given = (value: unknown): boolean =>
-    typeof value === "function" || (typeof value === "object" && value !== null && Object.keys(value).length > 0);
+    typeof value === "function" || (isObject(value) && Object.keys(value).length > 0);
   return given(credentials) || given(headers);
 }
 

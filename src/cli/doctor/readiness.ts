@@ -1,4 +1,5 @@
 import type { ClientTls } from "../../binding/fetch/client-tls.js";
+import { isObject } from "../../protocol/kinds.js";
 import { ask } from "./ask.js";
 import { type Finding, findings } from "./finding.js";
 
@@ -70,6 +71,6 @@ function readBody(text: string): Body | undefined {
 }
 
 function isBody(json: unknown): json is Body {
-  if (typeof json !== "object" || json === null || !("status" in json)) return false;
+  if (!isObject(json) || !("status" in json)) return false;
   return json.status === "ready" || (typeof json.status === "string" && Object.hasOwn(unready, json.status));
 }

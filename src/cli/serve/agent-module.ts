@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { isRecord } from "../../protocol/kinds.js";
 import type { ServeOptions } from "../../server/options.js";
 
 /** Options of `serve()` that a module or the configuration gives. */
@@ -112,5 +113,5 @@ function isFilled(value: unknown): value is string {
 }
 
 function isSettings(value: unknown): value is ServeSettings {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return isRecord(value);
 }

@@ -3,7 +3,7 @@ import { isMessage, isTask, toJson } from "../../protocol/content/objects.js";
 import { dataIn, type FileContent, filesIn, type PartList, textOf } from "../../protocol/content/read.js";
 import type { StandardSchema } from "../../protocol/content/schema.js";
 import { A2AError } from "../../protocol/errors.js";
-import type { Artifact, Message, SendMessageResponse, Task } from "../../protocol/model.js";
+import { type Artifact, type Message, type SendMessageResponse, type Task, typeNames } from "../../protocol/model.js";
 import { type StateName, stateName } from "../../protocol/states.js";
 import { type Inspect, inspectWith } from "./inspect.js";
 
@@ -152,7 +152,7 @@ export class Answer {
  */
 export function answerOf(content: Message | Task | SendMessageResponse): Answer {
   if (isTask(content) || isMessage(content)) return new Answer(content);
-  if (content?.$typeName !== "lf.a2a.v1.SendMessageResponse") {
+  if (content?.$typeName !== typeNames.SendMessageResponse) {
     throw new TypeError("answerOf() takes a task, a message, or the reply of sendMessage(); read JSON with fromJson()");
   }
   const { value } = content.payload;

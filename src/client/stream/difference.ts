@@ -2,7 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { appendChunk, joinRepeats } from "../../protocol/artifact-chunks.js";
 import { isSameMessage } from "../../protocol/check/same-message.js";
 import { emptyTask } from "../../protocol/fold.js";
-import { type Artifact, type Part, Role, type StreamResponse, type Task } from "../../protocol/model.js";
+import { type Artifact, type Part, Role, type StreamResponse, type Task, typeNames } from "../../protocol/model.js";
 
 // Compares two snapshots of a task. Loaded by the first stream that continues from a snapshot.
 
@@ -108,7 +108,7 @@ function findAddedText(before: Part, now: Part): Part | undefined {
 }
 
 const emptyArtifact: Artifact = {
-  $typeName: "lf.a2a.v1.Artifact",
+  $typeName: typeNames.Artifact,
   artifactId: "",
   name: "",
   description: "",
@@ -138,17 +138,17 @@ function hasMembers(metadata: JsonObject): boolean {
 }
 
 function artifactEvent({ id, contextId }: Task, artifact: Artifact, append: boolean): StreamResponse {
-  const event = { $typeName: "lf.a2a.v1.TaskArtifactUpdateEvent" as const, taskId: id, contextId };
+  const event = { $typeName: typeNames.TaskArtifactUpdateEvent, taskId: id, contextId };
   const value = { ...event, artifact, append, lastChunk: false };
-  return { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "artifactUpdate", value } };
+  return { $typeName: typeNames.StreamResponse, payload: { case: "artifactUpdate", value } };
 }
 
 function statusEvent({ id, contextId, status }: Task, metadata: JsonObject): StreamResponse {
-  const event = { $typeName: "lf.a2a.v1.TaskStatusUpdateEvent" as const, taskId: id, contextId };
+  const event = { $typeName: typeNames.TaskStatusUpdateEvent, taskId: id, contextId };
   const value = {
     ...event,
     ...(status === undefined ? {} : { status }),
     ...(hasMembers(metadata) ? { metadata } : {}),
   };
-  return { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "statusUpdate", value } };
+  return { $typeName: typeNames.StreamResponse, payload: { case: "statusUpdate", value } };
 }

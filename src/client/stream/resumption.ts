@@ -13,6 +13,7 @@ import {
   type SendMessageResponse,
   type Task,
   TaskState,
+  typeNames,
 } from "../../protocol/model.js";
 import { findOperation, type Operation, type StreamItem } from "../../protocol/operations.js";
 import { isTerminal } from "../../protocol/states.js";
@@ -150,7 +151,7 @@ export class Resumption {
   // anything, so it is not used.
   async #subscribe(): Promise<Source | undefined> {
     const { taskId: id, lastId } = this.#view;
-    const request = this.#withTenant({ $typeName: "lf.a2a.v1.SubscribeToTaskRequest", id, tenant: "" } as const);
+    const request = this.#withTenant({ $typeName: typeNames.SubscribeToTaskRequest, id, tenant: "" } as const);
     const source = await this.#open(subscribeToTask, request, lastId).catch(unlessRefused);
     if (source === undefined) return undefined;
     if (beginsWithTask(source)) return this.#skipDelivered(source);
@@ -206,7 +207,7 @@ export class Resumption {
     };
     const immediateRequest = { ...request, configuration };
     const { payload } = (await this.#unary(sendMessage, immediateRequest)) as SendMessageResponse;
-    return { response: { $typeName: "lf.a2a.v1.StreamResponse", payload } };
+    return { response: { $typeName: typeNames.StreamResponse, payload } };
   }
 
   async #readTask(): Promise<Task> {
@@ -214,7 +215,7 @@ export class Resumption {
     return joinTask(
       (await this.#unary(
         getTask,
-        this.#withTenant({ $typeName: "lf.a2a.v1.GetTaskRequest", id, tenant: "" } as const),
+        this.#withTenant({ $typeName: typeNames.GetTaskRequest, id, tenant: "" } as const),
       )) as Task,
     );
   }

@@ -1,7 +1,7 @@
 import { mergeInPlace } from "../../protocol/artifact-chunks.js";
 import { readEventId, withoutEventId } from "../../protocol/extensions.js";
 import { applyEvent, copyTask, emptyTask } from "../../protocol/fold.js";
-import { type StreamResponse, type Task, TaskState } from "../../protocol/model.js";
+import { type StreamResponse, type Task, TaskState, typeNames } from "../../protocol/model.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import { endsBlockingSend, isTerminal } from "../../protocol/states.js";
 
@@ -142,7 +142,7 @@ export class TaskView {
 
 /** A task as an event. */
 export function taskItem(task: Task, id?: string): StreamItem {
-  const response: StreamResponse = { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "task", value: task } };
+  const response: StreamResponse = { $typeName: typeNames.StreamResponse, payload: { case: "task", value: task } };
   return { response, id };
 }
 

@@ -2,7 +2,7 @@ import { createNameCheck } from "../../protocol/check/rules.js";
 import { sizeOfArtifact, sizeOfMessage } from "../../protocol/check/size.js";
 import { dataReader, type FileContent, filesOf, type ReadData, textOf } from "../../protocol/content/read.js";
 import type { Scope } from "../../protocol/context.js";
-import type { Artifact, Message, Task } from "../../protocol/model.js";
+import { type Artifact, type Message, type Task, typeNames } from "../../protocol/model.js";
 import { conversationsOff } from "../conversation/conversations.js";
 import type { ConversationEntry, ConversationPage } from "../conversation-view.js";
 import type { StoredConversationRecord } from "../ports.js";
@@ -96,7 +96,7 @@ function findContent(task: Task | undefined, { kind, id }: StoredConversationRec
 
 function measureContent(content: Message | Artifact | undefined): number {
   if (content === undefined) return 0;
-  return content.$typeName === "lf.a2a.v1.Message" ? sizeOfMessage(content) : sizeOfArtifact(content);
+  return content.$typeName === typeNames.Message ? sizeOfMessage(content) : sizeOfArtifact(content);
 }
 
 class RecordEntry implements ConversationEntry {
@@ -138,12 +138,12 @@ class RecordEntry implements ConversationEntry {
 
   get message(): Message | undefined {
     const content = this.#content;
-    return typeof content === "object" && content.$typeName === "lf.a2a.v1.Message" ? content : undefined;
+    return typeof content === "object" && content.$typeName === typeNames.Message ? content : undefined;
   }
 
   get artifact(): Artifact | undefined {
     const content = this.#content;
-    return typeof content === "object" && content.$typeName === "lf.a2a.v1.Artifact" ? content : undefined;
+    return typeof content === "object" && content.$typeName === typeNames.Artifact ? content : undefined;
   }
 
   get missing(): Missing | undefined {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Scope } from "../../protocol/context.js";
 import { invalidParams } from "../../protocol/errors.js";
-import { type ListTasksRequest, type ListTasksResponse, TaskState } from "../../protocol/model.js";
+import { type ListTasksRequest, type ListTasksResponse, TaskState, typeNames } from "../../protocol/model.js";
 import type { ListQuery } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { foldStored } from "../task/fold.js";
@@ -28,7 +28,7 @@ export async function listTasks(runtime: Runtime, request: ListTasksRequest, sco
   });
   const last = page.tasks.at(-1);
   return {
-    $typeName: "lf.a2a.v1.ListTasksResponse",
+    $typeName: typeNames.ListTasksResponse,
     tasks: page.tasks.map((task) => foldStored(task, options)),
     nextPageToken: page.more && last !== undefined ? writeCursor(last.head, list) : "",
     pageSize,

@@ -3,7 +3,7 @@ import { sizeOfTask } from "../../protocol/check/size.js";
 import type { ServerContext } from "../../protocol/context.js";
 import { A2AError, taskNotFound } from "../../protocol/errors.js";
 import type { CopyOptions } from "../../protocol/fold.js";
-import type { Message, StreamResponse, Task } from "../../protocol/model.js";
+import { type Message, type StreamResponse, type Task, typeNames } from "../../protocol/model.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import { isTerminal } from "../../protocol/states.js";
 import type { Head, LogRecord } from "../ports.js";
@@ -268,11 +268,11 @@ export class TaskStream implements AsyncIterableIterator<StreamItem> {
 
 /** The stream item of a snapshot; its id is that of the last record folded in. */
 export function snapshotItem(task: Task, idPrefix: string, seq: number): StreamItem {
-  const response: StreamResponse = { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "task", value: task } };
+  const response: StreamResponse = { $typeName: typeNames.StreamResponse, payload: { case: "task", value: task } };
   return { response, id: eventId(idPrefix, seq) };
 }
 
 /** The stream item of a message. It has no id, since there is nothing to resume. */
 export function messageItem(message: Message): StreamItem {
-  return { response: { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "message", value: message } } };
+  return { response: { $typeName: typeNames.StreamResponse, payload: { case: "message", value: message } } };
 }

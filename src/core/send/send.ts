@@ -7,6 +7,7 @@ import { A2AError, invalidParams, taskNotFound } from "../../protocol/errors.js"
 import { idempotentSendExtension } from "../../protocol/extensions.js";
 import type { CopyOptions } from "../../protocol/fold.js";
 import { checkIndexedId } from "../../protocol/indexed-text.js";
+import { isObject } from "../../protocol/kinds.js";
 import {
   type Message,
   type Part,
@@ -537,7 +538,7 @@ function digestSend(request: SendMessageRequest): string {
 
 /** The JSON text of a value with objects as lists: an object would put numeric keys first and lose `__proto__`. */
 function writeSorted(value: JsonValue): string {
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (!isObject(value)) return JSON.stringify(value);
   if (Array.isArray(value)) return `["list"${value.map((each) => `,${writeSorted(each)}`).join("")}]`;
   let text = '["object"';
   for (const key of Object.keys(value).sort(byUnits))

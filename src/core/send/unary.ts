@@ -1,7 +1,7 @@
 import { noop } from "../../protocol/async/noop.js";
 import { A2AError } from "../../protocol/errors.js";
 import { type CopyOptions, copyTask } from "../../protocol/fold.js";
-import type { Message, SendMessageResponse, Task } from "../../protocol/model.js";
+import { type Message, type SendMessageResponse, type Task, typeNames } from "../../protocol/model.js";
 import { isInterrupted } from "../../protocol/states.js";
 import { TurnAborted } from "../agent.js";
 import type { Delivery } from "../ownership/claim.js";
@@ -261,9 +261,9 @@ class SendWait implements OutcomeReceiver, RecordObserver {
 }
 
 function taskResponse(task: Task): SendMessageResponse {
-  return { $typeName: "lf.a2a.v1.SendMessageResponse", payload: { case: "task", value: task } };
+  return { $typeName: typeNames.SendMessageResponse, payload: { case: "task", value: task } };
 }
 
 function messageResponse(message: Message): SendMessageResponse {
-  return { $typeName: "lf.a2a.v1.SendMessageResponse", payload: { case: "message", value: message } };
+  return { $typeName: typeNames.SendMessageResponse, payload: { case: "message", value: message } };
 }

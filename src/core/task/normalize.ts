@@ -1,6 +1,7 @@
 import { sanitize, sanitizeJson } from "../../protocol/check/sanitize.js";
 import { A2AError } from "../../protocol/errors.js";
 import { type AgentEvent, artifactKey, type KeyedArtifactEvent, type ParkEvent } from "../../protocol/events.js";
+import { isObject } from "../../protocol/kinds.js";
 import {
   type Artifact,
   ArtifactSchema,
@@ -10,6 +11,7 @@ import {
   type StreamResponse,
   TaskState,
   type TaskStatusUpdateEvent,
+  typeNames,
 } from "../../protocol/model.js";
 
 // Turns what an agent emits into an event of its task: fills in ids and rejects what a binding could not encode or a
@@ -40,13 +42,13 @@ export function normalizeEvent(event: AgentEvent, identity: EventIds): NormalEve
   if (typeof event !== "object" || event === null)
     throw invalidEvent(`an agent emits events, such as reply(text) or artifact(text), not ${describe(event)}`);
   switch (event.$typeName) {
-    case "lf.a2a.v1.TaskArtifactUpdateEvent":
+    case typeNames.TaskArtifactUpdateEvent:
       return normalizeArtifact(event, identity);
-    case "lf.a2a.v1.TaskStatusUpdateEvent":
+    case typeNames.TaskStatusUpdateEvent:
       return normalizeStatus(event, identity);
-    case "lf.a2a.v1.Message":
+    case typeNames.Message:
       return { kind: "reply", message: normalizeMessage(event, identity, false) };
-    case "lf.a2a.v1.StreamResponse":
+    case typeNames.StreamResponse:
       return normalizeWrapped(event, identity);
     case "trivium.Park":
       return normalizePark(event);
@@ -58,12 +60,12 @@ export function normalizeEvent(event: AgentEvent, identity: EventIds): NormalEve
 /** A status event that the turn itself creates. */
 export function statusUpdate(state: TaskState, identity: EventIds, message?: Message): StreamResponse {
   const status: TaskStatusUpdateEvent["status"] = {
-    $typeName: "lf.a2a.v1.TaskStatus",
+    $typeName: typeNames.TaskStatus,
     state,
   };
   if (message !== undefined) status.message = normalizeMessage(message, identity, true);
   return wrapStatus({
-    $typeName: "lf.a2a.v1.TaskStatusUpdateEvent",
+    $typeName: typeNames.TaskStatusUpdateEvent,
     taskId: identity.taskId,
     contextId: identity.contextId,
     status,
@@ -108,7 +110,7 @@ function normalizeArtifact(event: KeyedArtifactEvent, identity: EventIds): Norma
   const artifact: Artifact =
     source.artifactId === "" ? { ...source, artifactId: identity.artifactId(event[artifactKey]) } : source;
   const value: KeyedArtifactEvent = {
-    $typeName: "lf.a2a.v1.TaskArtifactUpdateEvent",
+    $typeName: typeNames.TaskArtifactUpdateEvent,
     taskId: identity.taskId,
     contextId: identity.contextId,
     artifact,
@@ -119,7 +121,7 @@ function normalizeArtifact(event: KeyedArtifactEvent, identity: EventIds): Norma
   return {
     kind: "artifact",
     lastChunk: value.lastChunk,
-    event: { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "artifactUpdate", value } },
+    event: { $typeName: typeNames.StreamResponse, payload: { case: "artifactUpdate", value } },
   };
 }
 
@@ -149,7 +151,7 @@ function isOwn(id: string | undefined, own: string): boolean {
 }
 
 function wrapStatus(value: TaskStatusUpdateEvent): StreamResponse {
-  return { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "statusUpdate", value } };
+  return { $typeName: typeNames.StreamResponse, payload: { case: "statusUpdate", value } };
 }
 
 const states: ReadonlySet<unknown> = new Set(Object.values(TaskState).filter((state) => Number(state) > 0));
@@ -159,7 +161,7 @@ function invalidEvent(message: string): A2AError {
 }
 
 function describe(value: unknown): string {
-  if (typeof value !== "object" || value === null) return value == null ? String(value) : `a ${typeof value}`;
+  if (!isObject(value)) return value == null ? String(value) : `a ${typeof value}`;
   if (Symbol.iterator in value) return "a list of events: write `async function*`, and `yield` each";
   return "$typeName" in value ? String(value.$typeName) : "an object of another kind";
 }

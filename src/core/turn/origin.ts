@@ -1,5 +1,5 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import { type Message, Role } from "../../protocol/model.js";
+import { type Message, Role, typeNames } from "../../protocol/model.js";
 import type { TraceContext } from "../../protocol/telemetry/trace.js";
 import type { LogRecord, QueuedSend, SendContext, StoredTask } from "../ports.js";
 import type { Runtime } from "../runtime.js";
@@ -88,7 +88,7 @@ function findLastMessage(storedTask: StoredTask): Message {
 }
 
 const emptyMessage: Message = {
-  $typeName: "lf.a2a.v1.Message",
+  $typeName: typeNames.Message,
   messageId: "",
   contextId: "",
   taskId: "",

@@ -1,4 +1,5 @@
 import type { AgentEvent } from "../../protocol/events.js";
+import { isObject } from "../../protocol/kinds.js";
 import { type Agent, type AgentResult, type Turn, TurnAborted } from "../agent.js";
 import type { TurnRun } from "./run.js";
 
@@ -98,7 +99,7 @@ async function leave(iterator: AsyncIterator<AgentEvent, unknown>): Promise<void
 
 // A plain function may return nothing, whatever its type says.
 function isIterable(result: AgentResult): result is Exclude<AgentResult, Promise<unknown>> {
-  return typeof result === "object" && result !== null && Symbol.asyncIterator in result;
+  return isObject(result) && Symbol.asyncIterator in result;
 }
 
 /**

@@ -6,7 +6,7 @@ import { A2AError, CallError, maskedError } from "../../protocol/errors.js";
 import type { AgentEvent } from "../../protocol/events.js";
 import { copyTask } from "../../protocol/fold.js";
 import { type Logger, withFields } from "../../protocol/logger.js";
-import { type Message, type Task, TaskState, type TaskStatusUpdateEvent } from "../../protocol/model.js";
+import { type Message, type Task, TaskState, type TaskStatusUpdateEvent, typeNames } from "../../protocol/model.js";
 import { endsBlockingSend, isInterrupted, isTerminal, stateName } from "../../protocol/states.js";
 import type { TurnOutcome, TurnTrace } from "../../protocol/telemetry/follow.js";
 import { type AbortKind, TurnAborted } from "../agent.js";
@@ -545,11 +545,11 @@ function releasesMemory(event: AgentEvent, taskBytes: number): boolean {
 /** Size of an event after which its turn releases memory; `undefined` for any other. */
 function measureStop(event: AgentEvent): number | undefined {
   switch (event.$typeName) {
-    case "lf.a2a.v1.Message":
+    case typeNames.Message:
       return sizeOfMessage(event);
-    case "lf.a2a.v1.TaskStatusUpdateEvent":
+    case typeNames.TaskStatusUpdateEvent:
       return measureStopStatus(event);
-    case "lf.a2a.v1.StreamResponse":
+    case typeNames.StreamResponse:
       if (event.payload.case === "message") return sizeOfMessage(event.payload.value);
       return event.payload.case === "statusUpdate" ? measureStopStatus(event.payload.value) : undefined;
     case "trivium.Park":
@@ -561,11 +561,11 @@ function measureStop(event: AgentEvent): number | undefined {
 
 function measureStopStatus(value: TaskStatusUpdateEvent): number | undefined {
   if (value.status === undefined || !endsBlockingSend(value.status.state)) return undefined;
-  return sizeOfEvent({ $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "statusUpdate", value } });
+  return sizeOfEvent({ $typeName: typeNames.StreamResponse, payload: { case: "statusUpdate", value } });
 }
 
 /** Whether an event is the whole answer where there is no task yet. */
 function isReply(event: AgentEvent): boolean {
-  if (event?.$typeName === "lf.a2a.v1.StreamResponse") return event.payload.case === "message";
-  return event?.$typeName === "lf.a2a.v1.Message";
+  if (event?.$typeName === typeNames.StreamResponse) return event.payload.case === "message";
+  return event?.$typeName === typeNames.Message;
 }

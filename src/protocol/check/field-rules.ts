@@ -1,6 +1,6 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import type { DynamicMessage } from "../codec/outline/dynamic.js";
-import { type Message, Role } from "../model.js";
+import { type Message, Role, typeNames } from "../model.js";
 import type { ValidationLimits } from "../validation-limits.js";
 import type { Violations } from "../violations.js";
 
@@ -70,14 +70,14 @@ type RootRule = (request: DynamicMessage, violations: Violations) => void;
 // Rules for a message as the request of an operation, but not nested in another.
 const rootRules: ReadonlyMap<string, RootRule> = new Map<string, RootRule>([
   [
-    "lf.a2a.v1.SendMessageRequest",
+    typeNames.SendMessageRequest,
     ({ message }, violations) => {
       const isAgent = (message as Message | undefined)?.role === Role.AGENT;
       if (isAgent) violations.push({ field: "message.role", description: "must be ROLE_USER in a request" });
     },
   ],
   [
-    "lf.a2a.v1.TaskPushNotificationConfig",
+    typeNames.TaskPushNotificationConfig,
     ({ taskId }, violations) => {
       if (taskId === "") violations.push({ field: "taskId", description: "is required" });
     },

@@ -2,15 +2,16 @@ import type { Message as AnyMessage, JsonObject, JsonValue } from "@bufbuild/pro
 import type { Value } from "@bufbuild/protobuf/wkt";
 import { findKeptJson } from "../codec/json/compact-value.js";
 import { artifactIndex } from "../fold.js";
-import type {
-  Artifact,
-  ListTasksResponse,
-  Message,
-  Part,
-  SendMessageRequest,
-  SendMessageResponse,
-  StreamResponse,
-  Task,
+import {
+  type Artifact,
+  type ListTasksResponse,
+  type Message,
+  type Part,
+  type SendMessageRequest,
+  type SendMessageResponse,
+  type StreamResponse,
+  type Task,
+  typeNames,
 } from "../model.js";
 
 // Approximate sizes in bytes for limits: cheap, and never far off for large values. Where there is a `max`, counting
@@ -95,22 +96,22 @@ function sumSizes<T>(items: readonly T[], measure: (item: T, max: number) => num
 /** Size of the content of a send, a reply, an event, or a part of these, before it is encoded. 0 for other messages. */
 export function sizeOfContentIn(message: AnyMessage, max = noLimit): number {
   switch (message.$typeName) {
-    case "lf.a2a.v1.Task":
+    case typeNames.Task:
       return sizeOfTask(message as Task, max);
-    case "lf.a2a.v1.Message":
+    case typeNames.Message:
       return sizeOfMessage(message as Message);
-    case "lf.a2a.v1.Artifact":
+    case typeNames.Artifact:
       return sizeOfArtifact(message as Artifact, max);
-    case "lf.a2a.v1.Part":
+    case typeNames.Part:
       return sizeOfPart(message as Part);
-    case "lf.a2a.v1.ListTasksResponse":
+    case typeNames.ListTasksResponse:
       return sumSizes((message as ListTasksResponse).tasks, sizeOfTask, max);
-    case "lf.a2a.v1.SendMessageRequest": {
+    case typeNames.SendMessageRequest: {
       const { message: sent, metadata } = message as SendMessageRequest;
       return sizeOfJson(metadata) + (sent === undefined ? 0 : sizeOfMessage(sent));
     }
-    case "lf.a2a.v1.SendMessageResponse":
-    case "lf.a2a.v1.StreamResponse": {
+    case typeNames.SendMessageResponse:
+    case typeNames.StreamResponse: {
       const { payload } = message as SendMessageResponse | StreamResponse;
       if (payload.case === "task" || payload.case === "message") return sizeOfContentIn(payload.value, max);
       return sizeOfEvent(message as StreamResponse);

@@ -29,6 +29,7 @@ import {
   TaskStatusSchema,
   type TaskStatusUpdateEvent,
   TaskStatusUpdateEventSchema,
+  typeNames,
 } from "../model.js";
 import { suggestion } from "../nearest.js";
 import { defaultValidationLimits, type ValidationLimits } from "../validation-limits.js";
@@ -82,7 +83,7 @@ export interface FromJsonOptions {
  * ```
  */
 export function isTask(value: unknown): value is Task {
-  return isKind(value, "Task");
+  return isObject(value) && value["$typeName"] === typeNames.Task;
 }
 
 /**
@@ -95,7 +96,7 @@ export function isTask(value: unknown): value is Task {
  * ```
  */
 export function isMessage(value: unknown): value is Message {
-  return isKind(value, "Message");
+  return isObject(value) && value["$typeName"] === typeNames.Message;
 }
 
 /**
@@ -160,8 +161,4 @@ function noLimits(): ValidationLimits {
   const most = Number.POSITIVE_INFINITY;
   const lengths = { idMaxLength: most, uriMaxLength: most, mediaTypeMaxLength: most, nameMaxLength: most };
   return { ...defaultValidationLimits, ...lengths, tokenMaxLength: most, partsMax: most, entriesMax: most };
-}
-
-function isKind(value: unknown, kind: ProtocolKind): boolean {
-  return isObject(value) && value["$typeName"] === `lf.a2a.v1.${kind}`;
 }

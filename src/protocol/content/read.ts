@@ -2,7 +2,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { bytesFromBase64 } from "../base64.js";
 import { copyJson } from "../codec/json/compact-value.js";
 import { valueToJson } from "../codec/json/struct.js";
-import { type Artifact, type Message, type Part, Role, type TaskStatus } from "../model.js";
+import { type Artifact, type Message, type Part, Role, type TaskStatus, typeNames } from "../model.js";
 import { type ContentErrorCode, checkSchema, contentError, type StandardSchema } from "./schema.js";
 
 // Content: reads the texts, data and files of parts, and protocol objects as JSON.
@@ -196,15 +196,15 @@ function toPartList(source: PartSource | undefined): PartList {
   if (source === undefined || source === null) return { parts: [], path: "parts", code: "invalidParams" };
   if (isParts(source)) return { parts: source, path: "parts", code: "invalidParams" };
   switch (source.$typeName) {
-    case "lf.a2a.v1.Message": {
+    case typeNames.Message: {
       const code = source.role === Role.AGENT ? "invalidAgentResponse" : "invalidParams";
       return { parts: source.parts, path: "message.parts", code };
     }
-    case "lf.a2a.v1.Artifact":
+    case typeNames.Artifact:
       return { parts: source.parts, path: "artifact.parts", code: "invalidAgentResponse" };
-    case "lf.a2a.v1.TaskStatus":
+    case typeNames.TaskStatus:
       return { parts: source.message?.parts ?? [], path: "status.message.parts", code: "invalidAgentResponse" };
-    case "lf.a2a.v1.Part":
+    case typeNames.Part:
       return { parts: [source], path: "part", isOnePart: true, code: "invalidParams" };
     default:
       throw new TypeError(`content must be a message, an artifact, a status or parts, not ${describeSource(source)}`);

@@ -1,4 +1,5 @@
 import { type ArtifactOptions, artifact, artifactEvent, artifactKey, type KeyedArtifactEvent } from "../events.js";
+import { typeNames } from "../model.js";
 import { text } from "../parts.js";
 
 /** Options of the artifact that the text becomes. */
@@ -50,7 +51,7 @@ export async function* streamArtifact<E extends AnyEvent>(
       return withKey(artifact(part, { ...rest, lastChunk }), key, options.artifactId);
     }
     const continuation = {
-      $typeName: "lf.a2a.v1.Artifact" as const,
+      $typeName: typeNames.Artifact,
       artifactId: options.artifactId ?? "",
       name: "",
       description: "",

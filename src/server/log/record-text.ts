@@ -1,3 +1,4 @@
+import { isObject } from "../../protocol/kinds.js";
 import type { Logger } from "../../protocol/logger.js";
 import { hasSecretWord } from "../../protocol/secret-names.js";
 
@@ -54,7 +55,7 @@ interface LoggedError {
 
 /** Errors are copied with their stacks; nothing else has one. */
 function isError(value: unknown): value is LoggedError {
-  return typeof value === "object" && value !== null && "stack" in value && typeof value.stack === "string";
+  return isObject(value) && "stack" in value && typeof value.stack === "string";
 }
 
 const standardMembers: ReadonlySet<string> = new Set(["type", "message", "stack", "cause", "errors"]);
@@ -138,7 +139,7 @@ function copyFields(fields: object): Record<string, unknown> {
 function copyValue(value: unknown, ancestors: readonly object[]): unknown {
   if (typeof value === "string") return copyText(value);
   if (typeof value === "bigint") return String(value);
-  if (typeof value !== "object" || value === null) return typeof value === "function" ? undefined : value;
+  if (!isObject(value)) return typeof value === "function" ? undefined : value;
   if (ancestors.includes(value)) return "[circular]";
   if (ancestors.length === maxDepth) return "[too deep]";
   const path = [...ancestors, value];
@@ -182,7 +183,7 @@ function copyMembers(value: object, ancestors: readonly object[]): Record<string
 
 /** Counts, such as `inputToken`, hold none. */
 function mayHoldSecret(value: unknown): boolean {
-  return typeof value === "string" || (typeof value === "object" && value !== null);
+  return typeof value === "string" || isObject(value);
 }
 
 function copyList(list: readonly unknown[], ancestors: readonly object[]): readonly unknown[] {

@@ -4,6 +4,7 @@ import process from "node:process";
 import { getHeapSpaceStatistics } from "node:v8";
 import { noop } from "../../protocol/async/noop.js";
 import { readHeapSize } from "../../protocol/heap-size.js";
+import { isObject } from "../../protocol/kinds.js";
 
 /** Reads how full a memory is. */
 export interface MemoryGauge {
@@ -71,7 +72,7 @@ const majorKind = 4;
 
 const isMajor = (entry: object): boolean => {
   const detail: unknown = "detail" in entry ? entry.detail : undefined;
-  return typeof detail === "object" && detail !== null && "kind" in detail && detail.kind === majorKind;
+  return isObject(detail) && "kind" in detail && detail.kind === majorKind;
 };
 
 // V8 ends the process when its old generation is full, however much room the young one has.

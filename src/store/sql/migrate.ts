@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import { noop } from "../../protocol/async/noop.js";
 import { readErrorMessage } from "../../protocol/errors.js";
+import { isObject } from "../../protocol/kinds.js";
 import type { DbContext } from "./dialect.js";
 import type { ReportMigration } from "./migration-report.js";
 import { migrations, schemaTable } from "./migrations.js";
@@ -124,12 +125,7 @@ function incomplete(parts: string, cause?: unknown): StoreError {
 
 /** Recognized by the codes of PostgreSQL and the texts of SQLite, which has no codes for it. */
 function isDuplicate(error: unknown): boolean {
-  if (
-    typeof error === "object" &&
-    error !== null &&
-    "code" in error &&
-    /^42(?:P07|701|710)$/.test(String(error.code))
-  ) {
+  if (isObject(error) && "code" in error && /^42(?:P07|701|710)$/.test(String(error.code))) {
     return true;
   }
   return /\balready exists\b|already another table|^duplicate column name/.test(readErrorMessage(error));

@@ -1,4 +1,5 @@
 import { A2AError, readErrorMessage } from "../../protocol/errors.js";
+import { isObject } from "../../protocol/kinds.js";
 
 /**
  * Why a database did not answer. `"incomplete"`: SQL that was run by hand has created only a part of the schema. `"moved"`: the
@@ -99,7 +100,7 @@ export function storeErrorFrom(error: unknown): A2AError | StoreError {
 }
 
 function classifyFailure(error: unknown): StoreFailure {
-  if (typeof error !== "object" || error === null) return "other";
+  if (!isObject(error)) return "other";
   // An extended code of SQLite holds the primary one in its lowest byte.
   if ("errcode" in error && typeof error.errcode === "number") return bySqlite[error.errcode & 0xff] ?? "other";
   const code = "code" in error && typeof error.code === "string" ? error.code : "";

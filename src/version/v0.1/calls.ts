@@ -12,6 +12,7 @@ import {
   type SubscribeToTaskRequest,
   type Task,
   TaskState,
+  typeNames,
 } from "../../protocol/model.js";
 import type { Operations, StreamItem } from "../../protocol/operations.js";
 import { endsBlockingSend, isTerminal } from "../../protocol/states.js";
@@ -191,7 +192,7 @@ class V01Subscription implements AsyncIterableIterator<StreamItem, undefined> {
       if (hasEnded(task)) await this.return();
       return {
         done: false,
-        value: { response: { $typeName: "lf.a2a.v1.StreamResponse", payload: taskPayload(task) } },
+        value: { response: { $typeName: typeNames.StreamResponse, payload: taskPayload(task) } },
       };
     } catch (error) {
       if (this.#isOver) return endStep;

@@ -19,6 +19,7 @@ import {
   type TaskPushNotificationConfig,
   TaskPushNotificationConfigSchema,
   TaskSchema,
+  typeNames,
 } from "../../protocol/model.js";
 import {
   findOperation,
@@ -171,7 +172,7 @@ function sendReplyFromJson(json: JsonValue | undefined, request?: SendMessageReq
   const { message, configuration } = request ?? {};
   const namedTask = { taskId: message?.taskId ?? "", contextId: message?.contextId ?? "" };
   const task = taskFromJson("sendMessage", json, { namedTask, historyLength: configuration?.historyLength });
-  return { $typeName: "lf.a2a.v1.SendMessageResponse", payload: { case: "task", value: task } };
+  return { $typeName: typeNames.SendMessageResponse, payload: { case: "task", value: task } };
 }
 
 function getReplyFromJson(json: JsonValue | undefined, request?: GetTaskRequest): Task {
@@ -225,7 +226,7 @@ function configsFromJson(
   const emptyConfig = create(TaskPushNotificationConfigSchema, { taskId: request?.taskId ?? "" });
   const config = configFromJson("listTaskPushNotificationConfigs", json, emptyConfig);
   const configs = config.url === "" ? [] : [config];
-  return { $typeName: "lf.a2a.v1.ListTaskPushNotificationConfigsResponse", configs, nextPageToken: "" };
+  return { $typeName: typeNames.ListTaskPushNotificationConfigsResponse, configs, nextPageToken: "" };
 }
 
 // Requests of the model → params of 0.1.

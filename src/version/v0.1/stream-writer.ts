@@ -9,6 +9,7 @@ import {
   type TaskArtifactUpdateEvent,
   TaskState,
   type TaskStatusUpdateEvent,
+  typeNames,
 } from "../../protocol/model.js";
 import type { Operation, OperationName, StreamItem } from "../../protocol/operations.js";
 import { endsBlockingSend, isInterrupted, isTerminal } from "../../protocol/states.js";
@@ -141,7 +142,7 @@ export class V01StreamWriter implements StreamWriter<string> {
       return { name: artifactName, payload: JSON.stringify({ id: taskId, artifact: json }) };
     });
     if (status === undefined) return artifacts;
-    this.#lastStatus = { $typeName: "lf.a2a.v1.TaskStatusUpdateEvent", taskId, contextId, status };
+    this.#lastStatus = { $typeName: typeNames.TaskStatusUpdateEvent, taskId, contextId, status };
     if (final) return [...artifacts, this.#event(this.#lastStatus, true)];
     // A caller that answers a question does not get the question again.
     return isInterrupted(status.state) ? artifacts : [this.#event(this.#lastStatus, false), ...artifacts];

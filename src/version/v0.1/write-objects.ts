@@ -2,6 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { base64FromBytes } from "../../protocol/base64.js";
 import { valueToJson } from "../../protocol/codec/json/struct.js";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
+import { isObject } from "../../protocol/kinds.js";
 import {
   type Artifact,
   type Message,
@@ -107,7 +108,7 @@ function dataToJson(data: ReturnType<typeof valueToJson>, metadata: JsonObject |
     const { [fileFlag]: _, ...rest } = metadata;
     return { type: "file", file: data["file"], ...(Object.keys(rest).length === 0 ? {} : { metadata: rest }) };
   }
-  if (typeof data === "object" && data !== null) {
+  if (isObject(data)) {
     return { type: "data", data, ...(metadata === undefined ? {} : { metadata }) };
   }
   return { type: "data", data: { value: data }, metadata: { ...metadata, [dataFlag]: true } };

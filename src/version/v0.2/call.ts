@@ -1,5 +1,6 @@
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
+import { typeNames } from "../../protocol/model.js";
 import type { Operations, ReplyOf, RequestOf } from "../../protocol/operations.js";
 
 type Transport = Operations<CallOptions>;
@@ -29,7 +30,7 @@ async function listOne(
   { taskId, tenant }: RequestOf<"listTaskPushNotificationConfigs">,
   options: CallOptions,
 ): Promise<ReplyOf<"listTaskPushNotificationConfigs">> {
-  const getRequest = { $typeName: "lf.a2a.v1.GetTaskPushNotificationConfigRequest", taskId, id: "", tenant } as const;
+  const getRequest = { $typeName: typeNames.GetTaskPushNotificationConfigRequest, taskId, id: "", tenant } as const;
   const configs = await transport.getTaskPushNotificationConfig(getRequest, options).then(
     (config) => [config],
     (error: unknown) => {
@@ -37,7 +38,7 @@ async function listOne(
       throw error;
     },
   );
-  return { $typeName: "lf.a2a.v1.ListTaskPushNotificationConfigsResponse", configs, nextPageToken: "" };
+  return { $typeName: typeNames.ListTaskPushNotificationConfigsResponse, configs, nextPageToken: "" };
 }
 
 function isMissingMethod(error: unknown): boolean {

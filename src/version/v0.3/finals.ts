@@ -5,6 +5,7 @@ import {
   TaskState,
   type TaskStatus,
   type TaskStatusUpdateEvent,
+  typeNames,
 } from "../../protocol/model.js";
 import type { Operation } from "../../protocol/operations.js";
 import { isInterrupted, isTerminal } from "../../protocol/states.js";
@@ -54,7 +55,7 @@ export function streamFinals({ name }: Operation, request: AnyMessage): StreamFi
     closing() {
       if (isClosed || task === undefined || status === undefined) return undefined;
       isClosed = true;
-      return { $typeName: "lf.a2a.v1.TaskStatusUpdateEvent", ...task, status };
+      return { $typeName: typeNames.TaskStatusUpdateEvent, ...task, status };
     },
   };
 }

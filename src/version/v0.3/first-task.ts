@@ -1,6 +1,6 @@
 import { readEventId } from "../../protocol/extensions.js";
 import { emptyTask } from "../../protocol/fold.js";
-import { type StreamResponse, TaskState } from "../../protocol/model.js";
+import { type StreamResponse, TaskState, typeNames } from "../../protocol/model.js";
 import type { Operation, StreamItem } from "../../protocol/operations.js";
 
 /**
@@ -26,5 +26,5 @@ function createTask({ payload }: StreamResponse): StreamResponse | undefined {
   const task = emptyTask(payload.value.taskId, payload.value.contextId);
   const state = payload.case === "statusUpdate" ? payload.value.status?.state : TaskState.WORKING;
   if (task.status !== undefined) task.status.state = state ?? TaskState.UNSPECIFIED;
-  return { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "task", value: task } };
+  return { $typeName: typeNames.StreamResponse, payload: { case: "task", value: task } };
 }

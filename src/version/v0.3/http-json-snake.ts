@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { invalidParams } from "../../protocol/errors.js";
-import type { StreamResponse } from "../../protocol/model.js";
+import { type StreamResponse, typeNames } from "../../protocol/model.js";
 import { findOperation, type Operation } from "../../protocol/operations.js";
 import { defaultValidationLimits } from "../../protocol/validation-limits.js";
 import { mustBe } from "../../protocol/violations.js";
@@ -57,7 +57,7 @@ export function snakeAdapter({ limits = defaultValidationLimits }: VersionOption
   };
 }
 
-const unknownEvent: StreamResponse = { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: undefined } };
+const unknownEvent: StreamResponse = { $typeName: typeNames.StreamResponse, payload: { case: undefined } };
 
 const card = findOperation("getExtendedAgentCard");
 

@@ -2,12 +2,13 @@ import { create } from "@bufbuild/protobuf";
 import { createStepStream, endStep, type Step, type StepStream } from "../../protocol/async/steps.js";
 import type { ServerContext } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
-import type {
-  GetTaskRequest,
-  ListTaskPushNotificationConfigsRequest,
-  SendMessageRequest,
-  SubscribeToTaskRequest,
-  TaskPushNotificationConfig,
+import {
+  type GetTaskRequest,
+  type ListTaskPushNotificationConfigsRequest,
+  type SendMessageRequest,
+  type SubscribeToTaskRequest,
+  type TaskPushNotificationConfig,
+  typeNames,
 } from "../../protocol/model.js";
 import { findOperation, type Operations, type RequestOf, type StreamItem } from "../../protocol/operations.js";
 import { isTerminal } from "../../protocol/states.js";
@@ -40,7 +41,7 @@ export function serveV03(handler: Handler): Handler {
         : handler.getTaskPushNotificationConfig(request, context),
     async listTaskPushNotificationConfigs(request, context) {
       const configs = await allConfigs(handler, request, context);
-      return { $typeName: "lf.a2a.v1.ListTaskPushNotificationConfigsResponse", configs, nextPageToken: "" };
+      return { $typeName: typeNames.ListTaskPushNotificationConfigsResponse, configs, nextPageToken: "" };
     },
     async getExtendedAgentCard(request, context) {
       try {
@@ -125,12 +126,12 @@ async function endedTask(
   { id, tenant }: SubscribeToTaskRequest,
   context: ServerContext,
 ): Promise<Step<StreamItem> | undefined> {
-  const getRequest: GetTaskRequest = { $typeName: "lf.a2a.v1.GetTaskRequest", id, tenant };
+  const getRequest: GetTaskRequest = { $typeName: typeNames.GetTaskRequest, id, tenant };
   const value = await handler.getTask(getRequest, context).catch(() => undefined);
   if (value?.status === undefined || !isTerminal(value.status.state)) return undefined;
   return {
     done: false,
-    value: { response: { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "task", value } } },
+    value: { response: { $typeName: typeNames.StreamResponse, payload: { case: "task", value } } },
   };
 }
 

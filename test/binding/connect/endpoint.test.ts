@@ -64,6 +64,7 @@ it.each(webProtocols.flatMap((protocol) => [[protocol, "1.1"] as const, [protoco
   },
 );
 
+// Requirements: V1-BIND-6
 it.each(errorCodes)("%s keeps its code and details, in an answer and at the end of a stream", async (code) => {
   const error = new A2AError(code, "nö", {
     metadata: { taskId: "t" },
@@ -160,6 +161,7 @@ it("leaves paths that are not its own to others", async () => {
   expect((await fetch(`${agent.url}${path}/SendMessage`)).status).toBe(405);
 });
 
+// Requirements: V1-BIND-9
 it("authenticates before it reads the body", async () => {
   const { contexts, service } = noting();
   await using agent = await connectAgent({

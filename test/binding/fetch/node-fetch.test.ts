@@ -48,6 +48,7 @@ describe("a request that was not sent is distinguished from one that was", () =>
 
   const { key, cert } = localTls;
   const { expired, otherHost } = badCertificates;
+  // Requirements: V03-TRANS-7
   it.each([
     ["of an unknown authority", { key, cert }, {}, "DEPTH_ZERO_SELF_SIGNED_CERT"],
     ["that is out of date", { key, cert: expired }, { ca: expired }, "CERT_HAS_EXPIRED"],

@@ -18,6 +18,7 @@ it.each([
   expect(toTarget(address)).toBe(target);
 });
 
+// Requirements: V1-SP-4
 it("sends its version, headers and binary metadata with each call", async () => {
   const headers: (string | undefined)[] = [];
   await using agent = await grpcAgent(
@@ -72,6 +73,7 @@ it("refuses an operation that its version does not have", async () => {
   client.close();
 });
 
+// Requirements: V1-EQ-1
 it("has every operation of the table", async () => {
   const client = createGrpcTransport({ address: "127.0.0.1:1", adapter });
   expect(new Set(Object.keys(client))).toEqual(new Set([...operations.map(({ name }) => name), "close"]));

@@ -51,6 +51,7 @@ describe("a call without a connection reports that", () => {
     ["with TLS, in plain text", { server: localTls }, /Failed to connect/],
     ["of an unknown authority", { server: localTls, tls: true }, /self-signed certificate/],
   ];
+  // Requirements: V03-TRANS-7
   it.each(wrong)("at a server %s", async (_, { say, server, tls }, message) => {
     await using bare = await bareServer((socket) => {
       if (say !== undefined) socket.end(say);

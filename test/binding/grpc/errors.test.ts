@@ -8,6 +8,7 @@ import { grpcAgent } from "../../support/grpc-agent.js";
 import { itemsOf } from "../../support/items.js";
 import { getTask, hello } from "../../support/requests.js";
 
+// Requirements: V1-ERR-18
 it.each(errorCodes)("%s is sent as a status and arrives complete", (code) => {
   const error = new A2AError(code, "näh: 100 % \n no", {
     metadata: { taskId: "t", more: "ä" },
@@ -26,6 +27,7 @@ it.each(errorCodes)("%s is sent as a status and arrives complete", (code) => {
   });
 });
 
+// Requirements: V1-ERR-17
 it.each(errorCodes)("%s thrown by an operation reaches the caller of a unary call and of a stream", async (code) => {
   const error = new A2AError(code, "nö", { metadata: { taskId: "t-1" } });
   const fail = (): never => {
@@ -51,6 +53,7 @@ it.each<[string, ErrorOptions, object]>([
 });
 
 // The vector of spec 10.13 (E-23).
+// Requirements: V1-ERR-19
 it("encodes a missing task byte for byte", () => {
   const error = new A2AError("taskNotFound", "No such task", { metadata: { taskId: "t-nope" } });
   expect(Buffer.from(encodeStatus(error)).toString("hex")).toBe(

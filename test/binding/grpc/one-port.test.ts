@@ -61,6 +61,7 @@ it.each([
   expect(Number.isNaN(status)).toBe(!grpc);
 });
 
+// Requirements: V03-GRPC-2
 it("serves all of them in TLS, by ALPN", async () => {
   await using agent = await grpcAgent(service, { http, tls: localTls });
   const client = createGrpcTransport({

@@ -31,6 +31,7 @@ function openStream(url: string, binding: keyof typeof wires, headers = {}): Pro
 }
 
 describe.each(httpBindings)("a stream over %s", (binding) => {
+  // Requirements: V03-SSE-9
   it("is written line by line in the form that every known reader accepts", async () => {
     const stream = async function* (): AsyncGenerator<StreamItem> {
       yield statusItem(1);

@@ -68,6 +68,7 @@ it("closes an HTTP/2 connection whose client has ended", async () => {
   await wire.whenClosed;
 });
 
+// Requirements: V1-SEC-2
 it("prefers HTTP/2 in TLS and serves HTTP/1.1 to clients that request it or nothing", async () => {
   await using listener = await listen({}, { tls: localTls });
   const url = `https://localhost:${listener.port}`;
@@ -91,6 +92,7 @@ it("prefers HTTP/2 in TLS and serves HTTP/1.1 to clients that request it or noth
   plain.destroy();
 });
 
+// Requirements: V1-SEC-5
 it.each(["TLSv1", "TLSv1.1"] as const)("refuses %s", async (version) => {
   await using listener = await listen({}, { tls: localTls });
   const failed = new Promise((resolve) => {

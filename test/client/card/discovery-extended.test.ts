@@ -23,6 +23,7 @@ const extending = () =>
 const as = (owner: string) => ({ credentials: () => ({ headers: { "x-owner": owner } }), cardCache: false }) as const;
 
 describe("the extended card", () => {
+  // Requirements: V03-CARDX-1, V03-CARDX-4
   it("replaces the public card for an authorized caller, also after a refetch", async () => {
     await using agent = await extending();
     await using client = await Client.connect(agent.url, as("ada"));

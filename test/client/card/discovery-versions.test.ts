@@ -13,6 +13,7 @@ const placesOf = ({ card }: Client) =>
   card.supportedInterfaces.map(({ protocolVersion, protocolBinding }) => `${protocolBinding} ${protocolVersion}`);
 
 describe("a card of any version is read", () => {
+  // Requirements: V03-DISC-2
   it.each<[string, string, JsonObject, readonly string[]]>([
     ["0.3", newPath, threeTransports, ["JSONRPC 0.3", "HTTP+JSON 0.3", "GRPC 0.3"]],
     ["0.2", oldPath, beforeVersions, ["JSONRPC 0.2"]],
@@ -104,6 +105,7 @@ describe("a 1.0 card with security only in the older form", () => {
     ],
   });
 
+  // Requirements: IOP-6
   it("is read in both forms, and the newer one wins", async () => {
     await using client = await Client.connect(halfTold("http://127.0.0.1:9"));
     const { card } = client;
@@ -120,6 +122,7 @@ describe("a 1.0 card with security only in the older form", () => {
     ]);
   });
 
+  // Requirements: V03-CARDX-1
   it("admits a caller with the secret", async () => {
     const keys: (string | undefined)[] = [];
     await using agent = await countingAgent({

@@ -70,6 +70,7 @@ describe("an agent that serves every version", () => {
     expect(client.connection?.version).toBe(version);
   });
 
+  // Requirements: V03-CLI-1, V03-CLI-2
   it.each(allBindings.flatMap((binding) => (["1.0", "0.3"] as const).map((version) => [binding, version] as const)))(
     "is called over %s in %s",
     async (binding, version) => {
@@ -98,6 +99,7 @@ describe("an agent that serves every version", () => {
 });
 
 describe("a card that lists an unserved version", () => {
+  // Requirements: V03-CLI-3
   it.each(["read", "send", "stream"] as const)("leads to the next older one: first a %s", async (what) => {
     await using agent = await countingAgent({ versions: ["0.3"] });
     const card = cardOf(names.map((protocolVersion) => interfaceAt("JSONRPC", agent.url, { protocolVersion })));

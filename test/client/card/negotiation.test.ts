@@ -109,6 +109,7 @@ describe.each(allBindings)("a card whose first interface, of %s,", (binding) => 
     return { client, connection };
   }
 
+  // Requirements: V03-CLI-3
   it.each([...rowsOf(untouched, calls), ...rowsOf(unclear, ["read"])])(
     "%s leads to the next: first a %s",
     async (what, call, { at, says }) => {

@@ -20,7 +20,7 @@ function startBroken(failureOf: (method: string) => StoreFailure | undefined) {
   });
   const served = startHandler({ clock, store, agent: async () => working("done") });
   const readiness: boolean[] = [];
-  served.handler.watchStore?.((ready) => readiness.push(ready));
+  served.health.watch((ready) => readiness.push(ready));
   const said = () =>
     served.log.filter(({ level }) => level !== "debug").map(({ level, message }) => `${level} ${message}`);
   return {

@@ -188,7 +188,7 @@ describe("a store with slow reads", () => {
     });
     const readiness: boolean[] = [];
     const served = startHandler({ agent: async ({ text }) => completed(text), clock, store });
-    served.handler.watchStore?.((isReady) => readiness.push(isReady));
+    served.health.watch((isReady) => readiness.push(isReady));
     return { ...served, readiness };
   }
 

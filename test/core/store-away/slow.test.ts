@@ -21,9 +21,7 @@ function startSlow(msOf: (method: string) => number) {
   });
   const served = startHandler({ clock, store: slow, agent: async () => working("done") });
   const readiness: string[] = [];
-  served.handler.watchStore?.((ready) =>
-    readiness.push(`${ready ? "ready" : "not ready"} at ${clock.now() - startedAt}`),
-  );
+  served.health.watch((ready) => readiness.push(`${ready ? "ready" : "not ready"} at ${clock.now() - startedAt}`));
   const startedAt = clock.now();
   return {
     ...served,

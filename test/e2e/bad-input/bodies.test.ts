@@ -58,6 +58,7 @@ describe.each(httpEnds)("$name", ({ target, body, errorOf, wrongType }) => {
     expect(turns).toBe(1);
   };
 
+  // Requirements: V1-ERR-7
   it.each(brokenBodies)("refuses a body of %s", async (_, spoil) => {
     const error = errorOf(await ask({ body: spoil(body) }));
     expect(["parseError", "invalidRequest", "invalidParams"]).toContain(error?.code);
@@ -65,6 +66,7 @@ describe.each(httpEnds)("$name", ({ target, body, errorOf, wrongType }) => {
     await expectServes();
   });
 
+  // Requirements: V03-RPC-2
   it.each([
     ...notJson,
     ["none", {}],
@@ -148,6 +150,7 @@ describe("Connect", () => {
   const ask = (changes: Partial<HttpAsk>): Promise<HttpAnswer> =>
     line.ask({ target: connectTarget, headers: json, body: connectBody, ...changes });
 
+  // Requirements: V1-ERR-7
   it.each(brokenBodies)("refuses a body of %s", async (_, spoil) => {
     const answer = await ask({ body: spoil(connectBody) });
     expect([answer.status, JSON.parse(answer.text)]).toEqual([

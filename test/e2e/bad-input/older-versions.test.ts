@@ -74,6 +74,7 @@ describe.each(dialects)("JSON-RPC of $name", ({ method, good, headers }) => {
     expect(turns).toBe(1);
   };
 
+  // Requirements: V03-RPC-1, V03-RPC-7
   it.each(brokenBodies)("refuses a body of %s", async (_, spoil) => {
     const answer = await post(spoil(call(good)));
     expect([-32700, -32600, -32602, -32601]).toContain(answer.code);
@@ -81,6 +82,7 @@ describe.each(dialects)("JSON-RPC of $name", ({ method, good, headers }) => {
     await expectServes();
   });
 
+  // Requirements: V03-RPC-4, V03-RPC-11, V03-MSG-2, V03-MSG-4, V03-ERR-4
   it.each<[what: string, params: unknown, names: RegExp]>([
     ["no params", undefined, /message/],
     ["params of null", null, /message/],
@@ -113,6 +115,7 @@ describe.each(dialects)("JSON-RPC of $name", ({ method, good, headers }) => {
     await expectServes();
   });
 
+  // Requirements: V03-RPC-6
   it.each(["message/sent", "tasks/", "tasks/list", "", "constructor", "__proto__"])(
     "knows no method %j",
     async (unknown) => {
@@ -122,16 +125,19 @@ describe.each(dialects)("JSON-RPC of $name", ({ method, good, headers }) => {
     },
   );
 
+  // Requirements: V03-RPC-3, V03-RPC-10
   it("refuses a batch as a whole", async () => {
     expect(await post(`[${call(good)},${call(good)}]`)).toMatchObject({ id: null, code: -32600 });
     expect(turns).toBe(0);
   });
 
+  // Requirements: V03-RPC-3
   it("answers a text id with the same id, also in an error", async () => {
     expect(await post(call({}, "seven"))).toMatchObject({ id: "seven", code: -32602 });
   });
 });
 
+// Requirements: V03-MSG-3
 it.each([
   ["bytes and a URI", { bytes: "SzQ=", uri: "https://files.example/a" }],
   ["neither bytes nor a URI", { name: "a" }],
@@ -164,6 +170,7 @@ describe("HTTP+JSON of 0.3", () => {
     expect(turns).toBe(1);
   };
 
+  // Requirements: V03-RPC-1, V03-RPC-7
   it.each(brokenBodies)("refuses a body of %s", async (_, spoil) => {
     const [status, body] = await ask("/v1/message:send", spoil(JSON.stringify(good)));
     expect(status).toBe(400);
@@ -172,6 +179,7 @@ describe("HTTP+JSON of 0.3", () => {
     await expectServes();
   });
 
+  // Requirements: V03-REST-2
   it.each([
     ["/v1/nothing", 404],
     ["/v1/", 404],

@@ -78,6 +78,7 @@ function callOn(name: string, client: Client, id: string, options: CallOptions) 
 }
 
 overEveryWire((start) => {
+  // Requirements: V1-ERR-2, V1-EQ-4, V1-AUTH-1, V1-AUTH-2, V1-SEC-6, V1-SEC-29, V03-TRANS-3, V03-AUTH-1, V03-AUTH-3
   it("an anonymous caller is refused on every operation, and nothing is executed", async () => {
     const { served, turns } = await guarded(start);
     await using _ = served;
@@ -91,6 +92,7 @@ overEveryWire((start) => {
     expect(turns()).toBe(0);
   });
 
+  // Requirements: V1-ERR-4, V1-ERR-5, V1-AUTH-6, V03-AUTH-2
   it("a caller without permission gets that error, and nothing is executed", async () => {
     const { served, turns } = await guarded(start);
     await using _ = served;
@@ -106,6 +108,7 @@ overEveryWire((start) => {
     expect(served.log.filter(({ level }) => level === "error")).toEqual([]);
   });
 
+  // Requirements: V1-SEC-16, V1-SEC-17
   it("the reason for a refusal is only in the log", async () => {
     await using served = await start({
       authenticate: () => Promise.reject(new Error("the key 5e11 has expired")),
@@ -139,6 +142,8 @@ overEach(wiresThat("take ids as they are given"), (start) => {
   }
 
   describe.each(onTaskNames)("%s", (name) => {
+    // Requirements: V1-SEND-5, V1-GET-1, V1-GET-2, V1-CANCEL-2, V1-SUB-4, V1-PCFG-4, V1-PCFG-7, V1-ERR-6, V1-ERR-9
+    // Requirements: V1-ERR-10, V1-SEC-6, V1-SEC-8, V1-SEC-9, V1-SEC-26
     it.each(["done", "ask", "run"])("another caller's task is answered like an unknown one: %s", async (text) => {
       const { client } = agent.served;
       const id = await taskOfAlice(text);
@@ -159,6 +164,7 @@ overEach(wiresThat("take ids as they are given"), (start) => {
 });
 
 overEach(wiresThat("list tasks"), (start) => {
+  // Requirements: V1-LIST-1, V1-SEC-7
   it("a list holds only the caller's tasks, and its page tokens are invalid for other callers", async () => {
     const { served } = await guarded(start);
     await using _ = served;
@@ -260,6 +266,7 @@ const asText = ({ code, message, metadata, violations, retryAfterMs }: A2AError)
   JSON.stringify({ code, message, metadata, violations, retryAfterMs });
 
 describe("over HTTP", () => {
+  // Requirements: V1-ERR-3, V1-AUTH-2, V1-AUTH-3, V1-AUTH-6, V1-SEC-29, V03-CARDX-2, V03-AUTH-2
   it.each(["json-rpc", "http-json/message:send"])(
     "401 comes with the challenge, before the body is read: %s",
     async (path) => {
@@ -276,6 +283,7 @@ describe("over HTTP", () => {
     },
   );
 
+  // Requirements: V1-ERR-6, V1-ERR-10, V1-SEC-9
   it("the answer for another caller's task equals the answer for an unknown one, byte for byte", async () => {
     const { served } = await guarded((options) => startAgent("HTTP+JSON", options));
     await using _ = served;

@@ -23,6 +23,7 @@ overEveryWire((start) => {
     expect(turns).toBe(1);
   });
 
+  // Requirements: V1-INTASK-7, V03-AUTH-4
   it("a task at AUTH_REQUIRED takes messages as well", async () => {
     await using served = await start({
       async *agent({ ask }) {
@@ -35,6 +36,7 @@ overEveryWire((start) => {
     expect([stateOf(task), textIn(task.status?.message?.parts)]).toEqual(["COMPLETED", "so: I will not"]);
   });
 
+  // Requirements: V1-CTX-4, V1-TURN-3, V1-TURN-4
   it("a message to a task takes the task's context, and another context is refused", async () => {
     let turns = 0;
     await using served = await start({
@@ -53,6 +55,7 @@ overEveryWire((start) => {
     expect(turns).toBe(3);
   });
 
+  // Requirements: V1-CTX-8, V1-TURN-7
   it("a known context without a task starts a new task in it", async () => {
     await using served = await start({ agent: async () => inputRequired("more?") });
     const first = taskOf(await served.client.sendMessage(say("go"), {}));
@@ -85,6 +88,7 @@ overEveryWire((start) => {
 });
 
 overEach(wiresThat("tell history unasked"), (start) => {
+  // Requirements: V1-MSG-3
   it("an agent that returned after asking is started again by the answer, with its task", async () => {
     const turns: string[] = [];
     await using served = await start({
@@ -129,6 +133,7 @@ overEach(wiresThat("begin streams with the task"), (start) => {
 });
 
 overEach(wiresThat("answer at once"), (start) => {
+  // Requirements: V1-EXEC-3
   it("returnImmediately on a waiting task answers at once, with the message taken", async () => {
     const gate = Promise.withResolvers<void>();
     await using served = await start({
@@ -149,6 +154,7 @@ overEach(wiresThat("answer at once"), (start) => {
 });
 
 overEach(wiresThat("know every state"), (start) => {
+  // Requirements: V1-SUB-6, V1-INTASK-1, V1-INTASK-3, V1-INTASK-4, V1-INTASK-13
   it("a task at AUTH_REQUIRED continues when the credential arrives out of band", async () => {
     const granted = Promise.withResolvers<void>();
     await using served = await start({
@@ -171,6 +177,7 @@ overEach(wiresThat("know every state"), (start) => {
 });
 
 overEach(wiresThat("refer to tasks"), (start) => {
+  // Requirements: V1-TURN-6
   it("the agent sees the referenced tasks that exist", async () => {
     const tasks: Task[] = [];
     await using served = await start({
@@ -185,6 +192,7 @@ overEach(wiresThat("refer to tasks"), (start) => {
     expect(tasks.map(({ id, artifacts }) => `${id} ${textIn(artifacts[0]?.parts)}`)).toEqual([`${first.id} one`]);
   });
 
+  // Requirements: V1-TURN-8, V1-TURN-9
   it("refining an artifact in a new task leaves the original unchanged", async () => {
     await using served = await start({
       async *agent({ text }) {

@@ -36,6 +36,7 @@ overEach(wiresThat("number events"), (start) => {
     expect(idsOf(items)).not.toContain(undefined);
   });
 
+  // Requirements: V03-SSE-13
   it("a subscription with an event id gets exactly the later events, even after the task ended", async () => {
     await using served = await start({ agent: threeEvents });
     const { id, items } = await run(served);

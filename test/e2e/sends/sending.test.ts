@@ -31,6 +31,7 @@ import { errorOverWire, expectWrong, wiresOf, wiresThat } from "../../support/wi
 const untyped = { mediaType: "" };
 
 overEveryWire((start) => {
+  // Requirements: V1-EXEC-1
   it("a send waits while the task is working", async () => {
     const gate = Promise.withResolvers<void>();
     const reached = Promise.withResolvers<string>();
@@ -61,6 +62,7 @@ overEveryWire((start) => {
     expectWrong(served.wire, error, "configuration.historyLength");
   });
 
+  // Requirements: V1-SEND-4, V1-STREAM-7, V1-TURN-8
   it("a message to an ended task is refused, however it is sent", async () => {
     await using served = await start({ agent: async () => completed() });
     const { id: taskId } = taskOf(await served.client.sendMessage(say("go"), {}));
@@ -69,12 +71,14 @@ overEveryWire((start) => {
     expect(await errorOf(served.client.sendStreamingMessage(say("more", { taskId }), {}))).toMatchObject(refused);
   });
 
+  // Requirements: V1-TID-1, V03-SEND-2
   it("each task gets its own id, even if the same message is sent twice", async () => {
     await using served = await start({ agent: async () => completed() });
     const send = async () => taskOf(await served.client.sendMessage(say("go", { messageId: "m" }), {})).id;
     expect(new Set([await send(), await send(), await send()]).size).toBe(3);
   });
 
+  // Requirements: V1-SEND-6, V1-SEC-13
   it("parts of a media type missing from the card are refused before the agent starts", async () => {
     let started = 0;
     const card = { name: "Picky", description: "Takes text", version: "1", defaultInputModes: ["text/plain"] };
@@ -96,6 +100,7 @@ overEveryWire((start) => {
 });
 
 overEach(wiresThat("tell the agent's answer"), (start) => {
+  // Requirements: V1-SEND-2, V1-CTX-2, V1-CTX-11
   it("a reply is the whole answer: a message with a context and no task", async () => {
     await using served = await start({
       async *agent({ text }) {
@@ -110,12 +115,14 @@ overEach(wiresThat("tell the agent's answer"), (start) => {
     expect((await served.clientOver("in-process").listTasks(requestOf("listTasks"), {})).totalSize).toBe(0);
   });
 
+  // Requirements: V1-EXEC-4
   it("returnImmediately changes nothing for a reply", async () => {
     await using served = await start({ agent: async () => reply("pong") });
     const configuration = { returnImmediately: true };
     expect(textIn(messageOf(await served.client.sendMessage(say("x", { configuration }), {})).parts)).toBe("pong");
   });
 
+  // Requirements: V1-CTX-2, V1-CTX-5, V03-SEND-2
   it("a context id chosen by the caller is kept, and a missing one is generated", async () => {
     await using served = await start({
       async *agent({ text }) {
@@ -132,6 +139,7 @@ overEach(wiresThat("tell the agent's answer"), (start) => {
 });
 
 overEach(wiresThat("tell history unasked"), (start) => {
+  // Requirements: V1-SEND-2, V1-EXEC-2, V1-GET-3, V1-TID-2, V1-MSG-2, V1-PART-3, V1-EQ-2, V03-TASK-7
   it("any other event makes a task, which is returned whole when it ends", async () => {
     await using served = await start({
       async *agent({ text }) {
@@ -152,6 +160,7 @@ overEach(wiresThat("tell history unasked"), (start) => {
     expect(await served.client.getTask(requestOf("getTask", { id: task.id }), {})).toEqual(task);
   });
 
+  // Requirements: V1-HIST-1, V1-HIST-4, V1-HIST-5, V1-GET-3
   it.each([
     [undefined, 3],
     [0, 0],
@@ -177,6 +186,7 @@ overEach(wiresThat("tell history unasked"), (start) => {
 });
 
 overEach(wiresThat("know every state"), (start) => {
+  // Requirements: V1-EXEC-1, V1-CTX-11, V1-INTASK-2
   it.each([
     ["COMPLETED", completed("well")],
     ["FAILED", failed("badly")],
@@ -193,6 +203,7 @@ overEach(wiresThat("know every state"), (start) => {
 });
 
 overEach(wiresThat("answer at once"), (start) => {
+  // Requirements: V1-EXEC-3, V1-SUB-6
   it("returnImmediately answers as soon as the task exists, which then continues", async () => {
     const gate = Promise.withResolvers<void>();
     await using served = await start({
@@ -213,6 +224,7 @@ overEach(wiresThat("answer at once"), (start) => {
 });
 
 overEach(wiresThat("say all of a part"), (start) => {
+  // Requirements: V1-GEN-6, V1-SEND-7, V1-JSON-3, V1-PART-1, V1-EQ-2, V1-HTTP-9
   it("a message reaches the agent unchanged, and the answer reaches the caller unchanged", async () => {
     const parts: Part[] = [
       text("é😀\u2028", { mediaType: "text/markdown", metadata: { a: [1, null, { b: "c" }] } }),
@@ -242,6 +254,7 @@ overEach(wiresThat("say all of a part"), (start) => {
 });
 
 overEach(wiresThat("take ids as they are given"), (start) => {
+  // Requirements: V1-SEND-5, V1-TID-4, V1-TID-5, V03-SEND-4
   it("an unknown task id is not found, because callers do not choose ids", async () => {
     let started = 0;
     await using served = await start({
@@ -257,6 +270,7 @@ overEach(wiresThat("take ids as they are given"), (start) => {
 });
 
 overEach(wiresThat("keep ids of messages"), (start) => {
+  // Requirements: V03-TRANS-3, V03-SEND-7, V03-GRPC-1
   it("parts that every version can carry reach the agent and the caller unchanged", async () => {
     const parts: Part[] = [
       text("é😀\u2028", { metadata: { a: [1, null, { b: "c" }] } }),

@@ -19,6 +19,7 @@ import { closingLines, wiresOf, wiresThat } from "../../support/wires.js";
 const subscribe = (id: string) => requestOf("subscribeToTask", { id });
 
 overEveryWire((start) => {
+  // Requirements: V1-STREAM-6, V1-SUB-5, V1-CAP-1
   it("an agent whose card turns streaming off answers both streams with unsupportedOperation", async () => {
     const card = { name: "Plain", description: "Does not stream", version: "1", capabilities: { streaming: false } };
     await using served = await start({ card, agent: async () => inputRequired("more?") });
@@ -32,6 +33,7 @@ overEveryWire((start) => {
     });
   });
 
+  // Requirements: V1-STREAM-8, V1-STREAM-9
   it("a token stream of thousands of chunks arrives whole, and is stored as one text", async () => {
     const tokens = Array.from({ length: 3000 }, (_, index) => `t${index} `);
     await using served = await start({
@@ -51,6 +53,7 @@ overEveryWire((start) => {
     expect(textIn(task.artifacts[0]?.parts)).toBe(tokens.join(""));
   });
 
+  // Requirements: V1-HIST-1
   it("historyLength holds for the task in a stream", async () => {
     await using served = await start({ agent: async () => completed() });
     const configuration = { historyLength: 0 };
@@ -61,6 +64,7 @@ overEveryWire((start) => {
 });
 
 overEach(wiresThat("tell the agent's answer"), (start) => {
+  // Requirements: V1-STREAM-2
   it("the stream of a reply is one message, then its end", async () => {
     await using served = await start({ agent: async () => reply("pong") });
     expect(await linesOf(served.client.sendStreamingMessage(say("x"), {}))).toEqual(['message "pong"']);
@@ -68,6 +72,8 @@ overEach(wiresThat("tell the agent's answer"), (start) => {
 });
 
 overEach(wiresThat("begin streams with the task"), (start) => {
+  // Requirements: V1-STREAM-1, V1-STREAM-3, V1-STREAM-4, V1-STREAM-8, V1-EQ-2, V1-GRPC-3, V1-HTTP-8, V03-TASK-6
+  // Requirements: V03-SSE-6
   it("the stream of a task begins with the task, then gives every event in order, then ends", async () => {
     await using served = await start({
       async *agent() {
@@ -90,6 +96,7 @@ overEach(wiresThat("begin streams with the task"), (start) => {
     ]);
   });
 
+  // Requirements: V1-STREAM-16
   it.each([
     ["REJECTED", () => rejected("no")],
     ["INPUT_REQUIRED", () => inputRequired("more?")],
@@ -112,6 +119,7 @@ overEach(wiresThat("know every state"), (start) => {
     ]);
   });
 
+  // Requirements: V1-STREAM-16, V1-INTASK-5
   it("the stream stays open at AUTH_REQUIRED while the agent waits for the credential", async () => {
     const granted = Promise.withResolvers<void>();
     await using served = await start({
@@ -131,6 +139,7 @@ overEach(wiresThat("know every state"), (start) => {
 });
 
 overEach(wiresThat("keep ids of artifacts"), (start) => {
+  // Requirements: V1-STREAM-5
   it("each event is sent before the next one is made", async () => {
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
     await using served = await start({
@@ -149,6 +158,7 @@ overEach(wiresThat("keep ids of artifacts"), (start) => {
     expect(await stream.readRest()).toEqual(["status COMPLETED"]);
   });
 
+  // Requirements: V1-STREAM-13, V1-STREAM-14
   it("a reader that leaves affects no other, and the task continues without any stream", async () => {
     const gate = Promise.withResolvers<void>();
     await using served = await start({
@@ -173,6 +183,7 @@ overEach(wiresThat("keep ids of artifacts"), (start) => {
 });
 
 overEach(wiresThat("answer at once"), (start) => {
+  // Requirements: V1-STREAM-11, V1-STREAM-12, V1-SUB-1
   it("a subscriber sees the current task at any time, then the same events in the same order", async () => {
     const steps = Array.from({ length: 6 }, () => Promise.withResolvers<void>());
     await using served = await start({
@@ -201,6 +212,7 @@ overEach(wiresThat("answer at once"), (start) => {
 });
 
 overEach(wiresThat("watch beyond a question"), (start) => {
+  // Requirements: V1-SUB-1, V1-SUB-2, V1-SUB-6
   it("a subscription outlives INPUT_REQUIRED and the turn that asked, and ends with the task", async () => {
     await using served = await start({
       async *agent({ task }) {
@@ -216,6 +228,7 @@ overEach(wiresThat("watch beyond a question"), (start) => {
 });
 
 overEach(wiresThat("refuse to watch what has ended"), (start) => {
+  // Requirements: V1-SUB-3, V1-SUB-4
   it("a subscription to a finished task is refused, and to an unknown one not found", async () => {
     await using served = await start({ agent: async () => completed() });
     const { id } = taskOf(await served.client.sendMessage(say("go"), {}));
@@ -227,6 +240,7 @@ overEach(wiresThat("refuse to watch what has ended"), (start) => {
 });
 
 overEach(wiresOf("0.3", "0.2", "0.1"), (start) => {
+  // Requirements: V03-TASK-3, V03-SSE-14
   it("a subscription to a finished task returns only that task, and to an unknown one not found", async () => {
     await using served = await start({ agent: async () => completed() });
     const { id } = taskOf(await served.client.sendMessage(say("go"), {}));

@@ -33,6 +33,7 @@ overEveryWire((start) => {
     expect(textIn(task.status?.message?.parts)).toBe("the figures do not add up");
   });
 
+  // Requirements: V1-ERR-13
   it.each([
     ["throws", () => Promise.reject(new Error("secret 7f3a"))],
     [
@@ -123,6 +124,7 @@ overEach(wiresThat("tell the agent's answer"), (start) => {
   });
   afterAll(() => served[Symbol.asyncDispose]());
 
+  // Requirements: V1-ERR-1, V1-ERR-14, V1-ERR-17, V1-ERR-19, V1-EQ-3, V03-TRANS-3, V03-GRPC-3
   it.each(errorCodes)("%s thrown before the first event is the answer, and nothing is stored", async (code) => {
     thrown = code;
     // JSON-RPC has one error for unaccepted content and for an unreadable body.

@@ -12,6 +12,7 @@ const request = { url: "https://id.example/device", userCode: "WDJB-MJHT", scope
 
 // 0.1 has no such state.
 overEach(wiresOf("1.0", "0.3", "0.2"), (start) => {
+  // Requirements: V1-STREAM-16
   it("a caller reads what to authorize as text, a program reads it as data, and the stream goes on afterwards", async () => {
     const isGranted = Promise.withResolvers<void>();
     await using served = await start({

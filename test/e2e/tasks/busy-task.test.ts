@@ -28,6 +28,7 @@ async function busy({ client }: ServedAgent): Promise<string> {
 }
 
 overEveryWire((start) => {
+  // Requirements: V03-SEND-3
   it("a message that the task has not taken when it ends is refused, however it was sent", async () => {
     const inbox = watchStore();
     const gate = Promise.withResolvers<void>();

@@ -19,6 +19,7 @@ async function running({ client }: ServedAgent) {
 }
 
 overEveryWire((start) => {
+  // Requirements: V1-CANCEL-3
   it("a cancel aborts the working agent, sets its task to CANCELED and ends its streams", async () => {
     const reasons: string[] = [];
     await using served = await start({
@@ -121,6 +122,7 @@ overEveryWire((start) => {
     expect(failures).toMatchObject([{ kind: "Canceled" }]);
   });
 
+  // Requirements: V1-CANCEL-4
   it("concurrent cancels have one effect", async () => {
     let abortCount = 0;
     await using served = await start({
@@ -138,6 +140,7 @@ overEveryWire((start) => {
     expect(abortCount).toBe(1);
   });
 
+  // Requirements: V1-CANCEL-1, V1-CANCEL-2, V03-TASK-4
   it("an ended or canceled task is not cancelable, and an unknown task is not found", async () => {
     await using served = await start({
       agent: async ({ text }) => (text === "ask" ? inputRequired("more?") : completed()),
@@ -156,6 +159,7 @@ overEveryWire((start) => {
 });
 
 overEach(wiresThat("watch beyond a question"), (start) => {
+  // Requirements: V1-CANCEL-3, V1-SUB-2
   it("an idle task is CANCELED without starting its agent", async () => {
     let turns = 0;
     await using served = await start({

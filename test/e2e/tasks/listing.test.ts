@@ -40,12 +40,14 @@ async function pages(served: ServedAgent, fields: Partial<RequestOf<"listTasks">
 }
 
 overEach(wiresThat("list tasks"), (start, wire) => {
+  // Requirements: V1-LIST-8, V1-PRES-4
   it("an empty list has every member", async () => {
     await using served = await start({ agent });
     const page = await served.client.listTasks(requestOf("listTasks"), {});
     expect(page).toMatchObject({ tasks: [], nextPageToken: "", pageSize: 50, totalSize: 0 });
   });
 
+  // Requirements: V1-HIST-1, V1-LIST-3, V1-LIST-5
   it("tasks come newest status first, without artifacts and history unless asked for", async () => {
     const clock = createVirtualClock();
     await using served = await start({ clock, agent });
@@ -63,6 +65,7 @@ overEach(wiresThat("list tasks"), (start, wire) => {
     expect(full.tasks.map(historyOf)).toEqual([["user: ask"], ["user: bad"], ["user: done"]]);
   });
 
+  // Requirements: V1-LIST-9
   it("each filter narrows the list and its count, and several narrow together", async () => {
     const clock = createVirtualClock();
     await using served = await start({ clock, agent });
@@ -86,6 +89,7 @@ overEach(wiresThat("list tasks"), (start, wire) => {
     }
   });
 
+  // Requirements: V1-LIST-2, V1-LIST-7
   it("pages add up to the whole list, each task once, whatever their size", async () => {
     const clock = createVirtualClock();
     await using served = await start({ clock, agent });
@@ -144,6 +148,7 @@ overEach(wiresThat("list tasks"), (start, wire) => {
     expect(ids.size).toBe(5);
   });
 
+  // Requirements: V1-LIST-2, V1-LIST-12
   it("a page token is valid only for its own filters", async () => {
     const clock = createVirtualClock();
     await using served = await start({ clock, agent });
@@ -161,6 +166,7 @@ overEach(wiresThat("list tasks"), (start, wire) => {
     }
   });
 
+  // Requirements: V1-LIST-8, V1-LIST-12, V1-ERR-8
   it.each([
     ["pageSize", { pageSize: 101 }],
     ["pageSize", { pageSize: -1 }],
@@ -194,6 +200,7 @@ overEach(wiresThat("list tasks"), (start, wire) => {
     gate.resolve();
   });
 
+  // Requirements: V1-GET-1, V1-ERR-9
   it("an unknown task is not found", async () => {
     await using served = await start({ agent });
     const error = await errorOf(served.client.getTask(requestOf("getTask", { id: "none" }), {}));

@@ -55,6 +55,7 @@ overEveryWire((start) => {
     expect(JSON.stringify([made, again, got, configs])).not.toMatch(/s3cret|t0ken/);
   });
 
+  // Requirements: V1-PCFG-7, V1-PCFG-10, V1-PCFG-11
   it("deleting is permanent and idempotent", async () => {
     const { served, taskId } = await withTask(start);
     await using _ = served;
@@ -66,6 +67,7 @@ overEveryWire((start) => {
     expect(await errorOf(served.client.getTaskPushNotificationConfig(get, {}))).toMatchObject({ code: "taskNotFound" });
   });
 
+  // Requirements: V1-PCFG-4, V1-PCFG-7, V03-PUSH-2
   it("all four answer not found for an unknown task", async () => {
     const { served } = await withTask(start);
     await using _ = served;
@@ -81,6 +83,7 @@ overEveryWire((start) => {
       expect(error).toMatchObject(errorOverWire(served.wire, { code: "taskNotFound", metadata: { taskId } }));
   });
 
+  // Requirements: V1-PCFG-1, V1-CAP-1
   it("an agent without push notifications refuses all four, and a configuration in a send", async () => {
     let turns = 0;
     await using served = await start({
@@ -105,6 +108,7 @@ overEveryWire((start) => {
     expect(turns).toBe(0);
   });
 
+  // Requirements: V03-RPC-11
   it.each(["not a url", "ftp://x.example/", "http://", "https://user:pw@x.example/", "http://x.example:99999/"])(
     "an address that no webhook has is refused and named: %j",
     async (bad) => {
@@ -119,6 +123,7 @@ overEveryWire((start) => {
     },
   );
 
+  // Requirements: V1-PUSH-8, V1-PUSH-18, V03-PUSH-6
   it("an address outside the allowed ones is refused", async () => {
     const { served, taskId } = await withTask(start);
     await using _ = served;
@@ -128,6 +133,7 @@ overEveryWire((start) => {
     }
   });
 
+  // Requirements: V1-SEC-24
   it("a line break in a header value is refused, with the field named", async () => {
     const { served, taskId } = await withTask(start);
     await using _ = served;
@@ -147,6 +153,7 @@ overEveryWire((start) => {
 });
 
 overEach(wiresThat("keep several push configurations"), (start) => {
+  // Requirements: V1-PCFG-5, V1-PCFG-6, V1-PCFG-8, V1-PUSH-9, V1-SEC-14, V03-PUSH-1
   it("a configuration gets an id, is listed, and is returned without its credentials", async () => {
     const { served, taskId } = await withTask(start);
     await using _ = served;
@@ -197,6 +204,7 @@ overEach(wiresThat("keep several push configurations"), (start) => {
 });
 
 overEach(wiresThat("page push configurations"), (start) => {
+  // Requirements: V1-PCFG-8
   it("the list comes in pages when asked to", async () => {
     const { served, taskId } = await withTask(start);
     await using _ = served;
@@ -215,6 +223,7 @@ overEach(wiresThat("page push configurations"), (start) => {
 });
 
 overEach(wiresThat("keep several push configurations"), (start) => {
+  // Requirements: V03-PUSH-2
   it("a missing address is refused, with the field named", async () => {
     const { served, taskId } = await withTask(start);
     await using _ = served;

@@ -54,6 +54,7 @@ const cases: readonly (readonly [OperationName, JsonObject, string, string])[] =
 describe.each(cases)("%s with %j", (name, json, field, description) => {
   const operation = findOperation(name);
 
+  // Requirements: V1-PRES-2, V1-SEC-23
   it(`is refused over JSON: ${field} ${description}`, () => {
     expect(violationsOf(() => v1.jsonRpc?.codec(operation).readRequest(json))).toEqual([{ field, description }]);
   });

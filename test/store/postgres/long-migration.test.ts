@@ -9,7 +9,7 @@ import { postgresStore } from "../../../src/store/postgres/index.js";
 import { startTrivium } from "../../support/command.js";
 import { hasPostgres, type SharedPostgres, sharedPostgres, startTimeoutMs } from "../../support/postgres.js";
 import { recordingLogger } from "../../support/recording-logger.js";
-import { migrateUpTo } from "../sql-queries/databases.js";
+import { migrateUpTo } from "../sql/databases.js";
 
 let server: SharedPostgres;
 let url: string;

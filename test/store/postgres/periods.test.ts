@@ -4,7 +4,7 @@ import { foldPeriods, periodMs } from "../../../src/store/sql/periods.js";
 import type { Backend } from "../../../src/store/sql/rows.js";
 import { hasPostgres, startTimeoutMs } from "../../support/postgres.js";
 import { createStoreDatabase, type StoreDatabase } from "../../support/postgres-databases.js";
-import { alice, appendRow, completion, taskRow } from "../sql-queries/rows.js";
+import { alice, appendRow, completion, taskRow } from "../sql/rows.js";
 
 const processes = 3;
 const tasksEach = 60;

@@ -4,7 +4,7 @@ import { openPostgres } from "../../../src/store/postgres/database.js";
 import { flushText } from "../../../src/store/postgres/flush-statement.js";
 import { hasPostgres, startTimeoutMs } from "../../support/postgres.js";
 import { createStoreDatabase, type StoreDatabase } from "../../support/postgres-databases.js";
-import { alice, appendRow, taskRow } from "../sql-queries/rows.js";
+import { alice, appendRow, taskRow } from "../sql/rows.js";
 
 interface Prepared {
   readonly name: string;

@@ -20,8 +20,8 @@ import {
 import { type SharedPostgres, sharedPostgres, startTimeoutMs } from "../../support/postgres.js";
 import { createStoreDatabase, type StoreDatabase } from "../../support/postgres-databases.js";
 import { recordingLogger } from "../../support/recording-logger.js";
-import { migrateUpTo } from "../sql-queries/databases.js";
-import { alice, appendRow, taskRow } from "../sql-queries/rows.js";
+import { migrateUpTo } from "../sql/databases.js";
+import { alice, appendRow, taskRow } from "../sql/rows.js";
 
 let server: SharedPostgres;
 let databases: StoreDatabase;

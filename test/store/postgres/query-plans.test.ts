@@ -2,8 +2,8 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openPostgres } from "../../../src/store/postgres/database.js";
 import { hasPostgres, type PostgresServer, startPostgres, startTimeoutMs } from "../../support/postgres.js";
-import { migrateUpTo } from "../sql-queries/databases.js";
-import { alice, appendRow, completion, conversationRow, taskRow } from "../sql-queries/rows.js";
+import { migrateUpTo } from "../sql/databases.js";
+import { alice, appendRow, completion, conversationRow, taskRow } from "../sql/rows.js";
 
 type Opened = ReturnType<typeof openPostgres>;
 

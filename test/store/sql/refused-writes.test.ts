@@ -8,7 +8,7 @@ import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import { alice, appendTo, events, newTask } from "../../../src/testing/contract/fixtures.js";
 import { hasPostgres, startTimeoutMs } from "../../support/postgres.js";
 import { createStoreDatabase, type StoreDatabase } from "../../support/postgres-databases.js";
-import { appendRow, taskRow } from "../sql-queries/rows.js";
+import { appendRow, taskRow } from "./rows.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 let databases: StoreDatabase;

@@ -6,7 +6,7 @@ import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import { alice, newTask } from "../../../src/testing/contract/fixtures.js";
 import { hasPostgres, runPsql, sharedPostgres, startTimeoutMs } from "../../support/postgres.js";
 import { hasSqliteShell, runInShell } from "../../support/sqlite-shell.js";
-import { openDatabase } from "../sql-queries/database.js";
+import { openDatabase } from "./database.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 // The SQL of `trivium db sql`, in the databases' own shells, which go on after an error.

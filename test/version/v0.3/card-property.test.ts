@@ -54,6 +54,7 @@ function sayableScheme(scheme: SecurityScheme): SecurityScheme {
   return copy;
 }
 
+// Requirements: IOP-8
 it("a card survives 0.3 and back, except for what 0.3 cannot express", () => {
   fc.assert(
     fc.property(cards, (card) => {

@@ -16,6 +16,7 @@ const cardAt = (...supportedInterfaces: ReturnType<typeof place>[]) =>
   create(AgentCardSchema, { name: "Quay Planner", supportedInterfaces });
 
 describe("the card of 0.3", () => {
+  // Requirements: V03-CARD-17
   it("is read into the facts of the model", () => {
     expect(newest.writeCard(readCard(threeTransports))).toEqual({
       name: "Quay Planner",
@@ -64,6 +65,7 @@ describe("the card of 0.3", () => {
     });
   });
 
+  // Requirements: V03-CARD-2
   it("has its required members even when they are empty", () => {
     expect(
       writeCard(create(AgentCardSchema, { supportedInterfaces: [place("JSONRPC", "http://q")], skills: [{}] })),
@@ -101,12 +103,14 @@ describe("the card of 0.3", () => {
     });
   });
 
+  // Requirements: V03-CARD-9
   it("does not exist for an agent that has no such interface", () => {
     expect(
       writeCard(cardAt(place("JSONRPC", "http://q", "1.0"), place("JSONRPC", "http://q", "0.3", "north"))),
     ).toBeUndefined();
   });
 
+  // Requirements: V03-CARD-16
   it("does not carry signatures, which are over another form", () => {
     const signed = { ...threeTransports, signatures: [{ protected: "e30", signature: "AA" }] };
     const card = readCard(signed);
@@ -167,6 +171,7 @@ describe("a card of 0.3 that is not as it should be", () => {
     expect(interfacesOf({ ...minimal, ...members })).toEqual(expected);
   });
 
+  // Requirements: V03-CARD-17
   it("is read without the members of a wrong type", () => {
     const card = readCard({
       ...minimal,

@@ -16,6 +16,7 @@ describe.each(errorCodes)("%s", (code) => {
   // One client recognizes this error by the schema's text.
   const message = code === "taskNotFound" ? "Task not found" : "what went wrong";
 
+  // Requirements: V03-ERR-1, V03-ERR-4
   it("has its number, its text and no data", () => {
     expect(written).toEqual({ code: ownNumbers[code] ?? errorTable[code].jsonRpc, message });
   });

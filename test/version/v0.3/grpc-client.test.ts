@@ -127,6 +127,7 @@ function contentOf(request: gen.SendMessageRequest): Uint8Array {
 }
 
 describe("a 0.3 client at a third-party server", () => {
+  // Requirements: V03-SSE-11
   it("reads an error by its name, ends a stream that is left open, and writes files as the server does", async () => {
     await using peer = await stranger();
     const client = createGrpcTransport({ address: peer.address, adapter });

@@ -28,6 +28,7 @@ async function taskOn(grpc: Awaited<ReturnType<typeof startGrpc>>, text = "berth
 }
 
 describe("gRPC of 0.3", () => {
+  // Requirements: V03-GRPC-5
   it("answers a message, reads its task and refuses to cancel an ended one", async () => {
     await using grpc = await startGrpc();
     const reply = await grpc.call("SendMessage", { message: messageOf("hello") });
@@ -77,6 +78,7 @@ describe("gRPC of 0.3", () => {
     ]);
   });
 
+  // Requirements: V03-GRPC-5
   it("keeps webhooks as E25 asks for them", async () => {
     await using grpc = await startGrpc();
     const id = await taskOn(grpc, "ask");
@@ -99,6 +101,7 @@ describe("gRPC of 0.3", () => {
     expect(await statusOf(grpc.call("GetTaskPushNotificationConfig", { name }))).toMatchObject({ code: 5 });
   });
 
+  // Requirements: V03-CARDX-3
   it("reads the card for authenticated callers, and reports when there is none", async () => {
     const card = { name: "Quay", description: "d", version: "1", extended: { description: "more" } };
     await using quay = await startGrpc({ card, authenticate: () => ({ owner: "me" }) });
@@ -127,6 +130,7 @@ describe("gRPC of 0.3", () => {
     expect(reply).toMatchObject({ message: { content } });
   });
 
+  // Requirements: V03-MSG-1, V03-GRPC-3
   it.each([
     ["GetTask", { name: "t" }, "name must be of the form tasks/{id}"],
     ["GetTask", { name: "tasks/t/pushNotificationConfigs/c" }, "name must be of the form tasks/{id}"],
@@ -161,6 +165,7 @@ describe("gRPC of 0.3", () => {
     expect([code, details]).toEqual([3, expect.stringContaining(`InvalidParamsError: invalid parameters: ${text}`)]);
   });
 
+  // Requirements: V03-GRPC-6
   it("identifies a missing task by name and by reason", async () => {
     await using grpc = await startGrpc();
     const status = await statusOf(grpc.call("GetTask", { name: "tasks/nope" }));
@@ -200,6 +205,7 @@ describe("gRPC of 0.3", () => {
   });
 });
 
+// Requirements: V03-GRPC-4
 it("lists and describes the service by reflection, with the names that its schema gives in JSON", async () => {
   await using grpc = await startGrpc();
   using raw = rawSession(Number(grpc.served.server.grpcPort));
@@ -237,6 +243,7 @@ describe.each(["connect", "grpc-web"] as const)("%s of 0.3", (protocol) => {
 });
 
 describe("the gRPC adapter of 0.3", () => {
+  // Requirements: V03-TRANS-4, V03-GRPC-1
   it("has every RPC of the service", () => {
     expect(new Set(adapter.methods.keys())).toEqual(new Set(gen.A2AService.methods.map(({ name }) => name)));
     expect(operations.filter((operation) => ![...rpcs.values()].includes(operation)).map(({ name }) => name)).toEqual([

@@ -104,6 +104,7 @@ describe("a client of 0.3 over HTTP+JSON", () => {
     expect(await errorOf(client.listTasks(requestOf("listTasks"), {}))).toMatchObject({ code: "unsupportedOperation" });
   });
 
+  // Requirements: V03-SEND-8
   it("sends its version, whether to wait, and only what 0.3 knows", async () => {
     await using peer = await stranger(() => ({ text: JSON.stringify({ task }) }));
     const configuration = { returnImmediately: true, historyLength: 0 };
@@ -120,6 +121,7 @@ describe("a client of 0.3 over HTTP+JSON", () => {
     });
   });
 
+  // Requirements: V03-REST-7
   it.each([200, 201, 202])("takes status %i for a success, and any name for a cancelled task", async (status) => {
     const states = ["TASK_STATE_CANCELED", "TASK_STATE_CANCELLED", 5];
     for (const state of states) {
@@ -142,6 +144,7 @@ describe("a client of 0.3 over HTTP+JSON", () => {
     ]);
   });
 
+  // Requirements: V03-REST-7
   it.each([{ configs: [configJson] }, [configJson], { configs: [{ ...configJson, name: "None" }] }])(
     "reads a list of webhooks: %j",
     async (json) => {

@@ -9,6 +9,7 @@ import { messageOf, startRest } from "./proto-served.js";
 const [adapter] = httpJsonAdapters();
 
 describe("an error over HTTP+JSON of 0.3", () => {
+  // Requirements: V03-REST-2
   it("has the body of E22, which all clients read", async () => {
     await using rest = await startRest();
     const { status, headers, json } = await rest.ask("GET /v1/tasks/nope");
@@ -33,6 +34,7 @@ describe("an error over HTTP+JSON of 0.3", () => {
     });
   });
 
+  // Requirements: V03-REST-3
   it.each([
     ["POST /v1/message:send", { message: messageOf("a", { content: [] }) }, 400, -32602],
     ["POST /v1/message:send", [], 400, -32602],

@@ -25,6 +25,7 @@ const sendOf = (text: string, configuration: JsonObject = { blocking: true }): J
 });
 
 describe("HTTP+JSON of 0.3 on the paths of 1.0, in snake case", () => {
+  // Requirements: V03-REST-6
   it("answers a message with the task itself", async () => {
     await using rest = await startRest();
     const { status, headers, json } = await rest.ask("POST /message:send", sendOf("berth"), old);

@@ -16,6 +16,7 @@ async function taskOn(rest: Rest, text = "berth"): Promise<string> {
 }
 
 describe("sending over HTTP+JSON of 0.3", () => {
+  // Requirements: V03-REST-5, V03-REST-8
   it("answers a message with a task as E18 shows it", async () => {
     await using rest = await startRest();
     const { status, headers, json } = await rest.ask("POST /v1/message:send", {
@@ -35,6 +36,7 @@ describe("sending over HTTP+JSON of 0.3", () => {
     });
   });
 
+  // Requirements: V03-REST-6
   it.each<readonly [string, JsonObject]>([
     ["the message as message", { message: messageOf("hello") }],
     ["the message as request", { request: messageOf("hello") }],
@@ -69,6 +71,7 @@ describe("sending over HTTP+JSON of 0.3", () => {
     ]);
   });
 
+  // Requirements: V03-SEND-5
   it.each<readonly [string, JsonObject | undefined, string]>([
     ["no configuration", undefined, "TASK_STATE_COMPLETED"],
     ["blocking", { blocking: true }, "TASK_STATE_COMPLETED"],
@@ -94,6 +97,7 @@ describe("sending over HTTP+JSON of 0.3", () => {
     expect(json).toMatchObject({ message: { content: parts } });
   });
 
+  // Requirements: IOP-12
   it.each([
     { fileBytes: "base64", written: "WTNKbGR3PT0=" },
     { fileBytes: "raw", written: "Y3Jldw==" },
@@ -131,6 +135,7 @@ describe("tasks over HTTP+JSON of 0.3", () => {
     expect([canceled.status, canceled.json]).toMatchObject([200, { id, status: { state: "TASK_STATE_CANCELLED" } }]);
   });
 
+  // Requirements: V03-REST-6
   it.each([
     ["GET", undefined],
     ["POST", undefined],
@@ -147,6 +152,7 @@ describe("tasks over HTTP+JSON of 0.3", () => {
     ]);
   });
 
+  // Requirements: V03-REST-4
   it("streams events as E20 shows them, and closes with a final status", async () => {
     await using rest = await startRest();
     const { headers, events } = await rest.ask("POST /v1/message:stream", { message: messageOf("berth") });
@@ -176,6 +182,7 @@ describe("tasks over HTTP+JSON of 0.3", () => {
 });
 
 describe("push configurations over HTTP+JSON of 0.3", () => {
+  // Requirements: V03-REST-8
   it.each<readonly [string, JsonObject, string]>([
     [
       "the request, as E21 shows it",
@@ -249,6 +256,7 @@ describe("the routes of 0.3", () => {
     return `${operation.name} ${verb} /${path}${suffix}`;
   });
 
+  // Requirements: V03-TRANS-4, V03-REST-1
   it("are those of the schema, except for the misspelt one", () => {
     const [service] = file_a2a_v1_a2a.services;
     const meant = service?.methods.map((method) => {
@@ -263,6 +271,7 @@ describe("the routes of 0.3", () => {
     expect(served).toEqual(expect.arrayContaining(others));
   });
 
+  // Requirements: V03-REST-1
   it("also have the subscription by POST, as in the specification, and new webhooks where all peers have them", () => {
     expect(served).toHaveLength(11);
     expect(served).toContain("subscribeToTask POST /v1/tasks/*:subscribe");

@@ -6,6 +6,7 @@ import { messageOf, startRpc, taskOf } from "./rpc-server.js";
 describe("errors", () => {
   const error = (code: number, message: JsonValue = expect.any(String)): JsonValue => ({ code, message });
 
+  // Requirements: V03-RPC-7
   it.each([
     ["{", -32700, null],
     ['"x"', -32600, null],
@@ -36,6 +37,7 @@ describe("errors", () => {
     },
   );
 
+  // Requirements: V03-RPC-7
   it.each([
     {},
     { message: {} },
@@ -51,6 +53,7 @@ describe("errors", () => {
     );
   });
 
+  // Requirements: V03-MSG-1
   it.each([
     ["who declares 0.3", { "A2A-Version": "0.3" }],
     ["who declares 0.2", { "A2A-Version": "0.2" }],
@@ -73,6 +76,7 @@ describe("errors", () => {
     expect((await rpc.call(method, params))["error"]).toEqual(error(code));
   });
 
+  // Requirements: V03-SEND-3
   it("a message to a task that has ended is -32004", async () => {
     await using rpc = await startRpc();
     const { id: taskId, contextId } = taskOf(await rpc.call("message/send", { message: messageOf("go") }));
@@ -93,6 +97,7 @@ describe("errors", () => {
     expect(JSON.stringify(answer)).not.toContain("secret");
   });
 
+  // Requirements: V03-SSE-7
   it("streams that are switched off are -32004", async () => {
     const card = { name: "T", description: "t", version: "1", capabilities: { streaming: false } };
     await using rpc = await startRpc({ card });
@@ -169,6 +174,7 @@ describe("the envelope", () => {
     expect(JSON.parse(answer.text)).toMatchObject({ error: { code: -32009 } });
   });
 
+  // Requirements: V03-EXT-2
   it("names the extensions that were activated as 0.3 does", async () => {
     const uri = "https://ext.example/tide";
     const card = { name: "T", description: "t", version: "1", extensions: [{ uri }] };

@@ -9,6 +9,7 @@ describe("push configurations", () => {
     return taskOf(await rpc.call("message/send", { message: messageOf("ask") })).id;
   }
 
+  // Requirements: V03-PUSH-9
   it("without an id have that of their task, and are found without one", async () => {
     await using rpc = await startRpc({ push });
     const taskId = await createQuestion(rpc);
@@ -26,6 +27,7 @@ describe("push configurations", () => {
     });
   });
 
+  // Requirements: V03-PUSH-3
   it("are listed as a bare array, and deleted with the answer null", async () => {
     await using rpc = await startRpc({ push });
     const id = await createQuestion(rpc);
@@ -50,6 +52,7 @@ describe("push configurations", () => {
     expect(await list()).toHaveLength(1);
   });
 
+  // Requirements: V03-PUSH-9
   it.each([{}, { pushNotificationConfigId: "none" }])("that are missing are -32001: %j", async (which) => {
     await using rpc = await startRpc({ push });
     const id = await createQuestion(rpc);
@@ -58,6 +61,7 @@ describe("push configurations", () => {
     });
   });
 
+  // Requirements: V03-PUSH-1
   it.each(["set", "get", "list", "delete"])("are -32003 where there is no push: %s", async (word) => {
     await using rpc = await startRpc();
     const id = await createQuestion(rpc);

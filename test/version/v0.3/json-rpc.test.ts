@@ -4,6 +4,7 @@ import { json } from "../../support/raw-http.js";
 import { eventsOf, messageOf, startRpc, taskOf } from "./rpc-server.js";
 
 describe("a server that is called in 0.3 without saying so", () => {
+  // Requirements: V03-RPC-5, V03-SEND-1, V03-TASK-1
   it("answers a send with the task or the message, bare", async () => {
     await using rpc = await startRpc();
     const done = await rpc.call("message/send", { message: messageOf("go") });
@@ -17,6 +18,7 @@ describe("a server that is called in 0.3 without saying so", () => {
     expect(answer["result"]).toMatchObject({ kind: "message", role: "agent", parts: [{ kind: "text", text: "hi" }] });
   });
 
+  // Requirements: V03-SEND-5
   it("waits unless blocking is off", async () => {
     await using rpc = await startRpc();
     const sendWith = (configuration: JsonObject) =>
@@ -28,6 +30,7 @@ describe("a server that is called in 0.3 without saying so", () => {
     expect(early).toMatchObject({ kind: "task", status: { state: expect.stringMatching(/submitted|working/) } });
   });
 
+  // Requirements: V03-SEND-6
   it("cuts the history to the requested length", async () => {
     await using rpc = await startRpc();
     const { id } = taskOf(await rpc.call("message/send", { message: messageOf("go") }));
@@ -36,6 +39,7 @@ describe("a server that is called in 0.3 without saying so", () => {
     expect((await rpc.call("tasks/get", { id, historyLength: 0 }))["result"]).not.toHaveProperty("history");
   });
 
+  // Requirements: V03-SSE-1, V03-SSE-2, V03-SSE-3, V03-SSE-8
   it("streams the task first, and marks its end once", async () => {
     await using rpc = await startRpc();
     const events = await rpc.stream("message/stream", { message: messageOf("go") });
@@ -45,6 +49,7 @@ describe("a server that is called in 0.3 without saying so", () => {
     expect(new Set(events.map(({ kind }) => kind))).toEqual(new Set(["task", "status-update", "artifact-update"]));
   });
 
+  // Requirements: V03-SSE-5
   it("ends the stream of a send with its question, and continues with the answer", async () => {
     await using rpc = await startRpc();
     const opening = await rpc.stream("message/stream", { message: messageOf("ask") });
@@ -56,11 +61,13 @@ describe("a server that is called in 0.3 without saying so", () => {
     expect(events.filter(({ final }) => final === true)).toHaveLength(1);
   });
 
+  // Requirements: V03-SSE-3
   it("streams a direct answer as one message", async () => {
     await using rpc = await startRpc();
     expect(await rpc.stream("message/stream", { message: messageOf("hello") })).toMatchObject([{ kind: "message" }]);
   });
 
+  // Requirements: V03-SSE-14
   it("gives an ended task to callers that resume it, and marks the end", async () => {
     await using rpc = await startRpc();
     const { id } = taskOf(await rpc.call("message/send", { message: messageOf("go") }));
@@ -70,6 +77,7 @@ describe("a server that is called in 0.3 without saying so", () => {
     ]);
   });
 
+  // Requirements: V03-SSE-13
   it("resumes after an event that the caller names", async () => {
     await using rpc = await startRpc();
     const body = JSON.stringify({
@@ -87,6 +95,7 @@ describe("a server that is called in 0.3 without saying so", () => {
     expect(rest).toEqual(eventsOf(text).slice(2));
   });
 
+  // Requirements: V03-RPC-5, V03-TASK-4, V03-TASK-5
   it("cancels, and reports what cannot be canceled", async () => {
     await using rpc = await startRpc();
     const { id } = taskOf(await rpc.call("message/send", { message: messageOf("ask") }));

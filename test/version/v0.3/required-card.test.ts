@@ -37,6 +37,8 @@ const codes: Readonly<Record<string, unknown>> = { JSONRPC: -32001, "HTTP+JSON":
 
 const agent = async () => completed();
 
+// Requirements: V03-CARD-1, V03-CARD-4, V03-CARD-5, V03-CARD-6, V03-CARD-7, V03-CARD-8, V03-CARD-11, V03-DISC-1
+// Requirements: V03-TASK-3
 it("every place in the card answers in the transport that it names, the main one as well", async () => {
   await using served = await startAgent("JSONRPC", { agent });
   const { url, preferredTransport, additionalInterfaces } = await cardOf(served.server);
@@ -51,6 +53,7 @@ it("every place in the card answers in the transport that it names, the main one
   }
 });
 
+// Requirements: V03-CARD-2, V03-CARD-3, V03-CARD-12
 it("the card has every member that 0.3 requires, whatever its author has left out", async () => {
   const skills = [{ id: "s", name: "Skill", description: "Does it", tags: ["t"] }];
   const card = { name: "Short", description: "Says little", version: "1", skills };
@@ -62,6 +65,7 @@ it("the card has every member that 0.3 requires, whatever its author has left ou
   });
 });
 
+// Requirements: V03-TRANS-2
 it("an agent of one transport names that one, as the main one too", async () => {
   await using served = await startAgent("HTTP+JSON", { agent, bindings: ["HTTP+JSON"] });
   const card = await cardOf(served.server);

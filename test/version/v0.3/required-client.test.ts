@@ -51,6 +51,7 @@ const task = { kind: "task", id: "t", contextId: "c", status: { state: "complete
 const answered = (id: JsonValue, member: JsonObject): string => JSON.stringify({ jsonrpc: "2.0", id, ...member });
 
 describe("a request", () => {
+  // Requirements: V03-RPC-1, V03-RPC-2, V03-RPC-8, V03-CLI-4
   it("has an integer id, its method, and is sent as JSON in its own POST", async () => {
     await using agent = await foreign((id) => ({ text: answered(id, { result: task }) }));
     await agent.client.sendMessage(say("go"), {});
@@ -64,6 +65,7 @@ describe("a request", () => {
     expect(new Set(ids).size).toBe(2);
   });
 
+  // Requirements: V03-SEND-8
   it.each([
     [undefined, true],
     [{ returnImmediately: false }, true],
@@ -74,6 +76,7 @@ describe("a request", () => {
     expect(agent.requests[0]?.body["params"]).toMatchObject({ configuration: { blocking } });
   });
 
+  // Requirements: V03-MSG-1, V03-MSG-2
   it("has a message with its kind, its id, its role and its parts, each with one content and its kind", async () => {
     await using agent = await foreign((id) => ({ text: answered(id, { result: task }) }));
     await agent.client.sendMessage(say("go", { messageId: "m", contextId: "c" }), {});
@@ -85,6 +88,7 @@ describe("a request", () => {
 });
 
 describe("an answer", () => {
+  // Requirements: V03-RPC-9
   it.each([200, 400, 404, 500, 501])("is read from its body, with HTTP status %i", async (status) => {
     const error = { code: -32001, message: "Task not found" };
     await using agent = await foreign((id) => ({ status, text: answered(id, { error }) }));
@@ -92,6 +96,7 @@ describe("an answer", () => {
     expect([code, message]).toEqual(["taskNotFound", "Task not found"]);
   });
 
+  // Requirements: V03-ERR-2
   it.each([
     [-32700, "parseError"],
     [-32600, "invalidRequest"],
@@ -111,6 +116,7 @@ describe("an answer", () => {
     expect(await errorOf(agent.client.sendMessage(say("go"), {}))).toMatchObject({ code, message: "so" });
   });
 
+  // Requirements: V03-SSE-12
   it("that is one JSON object is the failure of a stream as well", async () => {
     const error = { code: -32004, message: "no streams here" };
     await using agent = await foreign((id) => ({ text: answered(id, { error }) }));
@@ -119,6 +125,7 @@ describe("an answer", () => {
   });
 });
 
+// Requirements: V03-SSE-10
 it("a stream may have lines of any kind, and is over at its end", async () => {
   const event = (id: JsonValue, result: JsonObject): string => answered(id, { result });
   await using agent = await foreign((id) => {

@@ -40,6 +40,7 @@ const pairs: readonly (readonly [flat: JsonObject, wrapped: JsonObject])[] = [
 ];
 
 describe("a security scheme", () => {
+  // Requirements: V03-CARD-13
   it.each(pairs)("%j is read and written", (flat, wrapped) => {
     expect(readSchemes({ s: flat })).toEqual({ s: wrapped });
     expect(writeSchemes({ s: wrapped })).toEqual({ s: flat });
@@ -77,6 +78,7 @@ describe("a security scheme", () => {
     expect(flowOf({})).toEqual(schemeOf({}));
   });
 
+  // Requirements: V03-CARD-13
   it("is written without what 0.3 does not know of flows, and with what it requires", () => {
     const written = (flows: JsonObject) => writeSchemes({ s: { oauth2SecurityScheme: { flows } } });
     const flows = (wireFlows: JsonObject) => ({ s: { type: "oauth2", flows: wireFlows } });
@@ -89,6 +91,7 @@ describe("a security scheme", () => {
 });
 
 describe("a requirement", () => {
+  // Requirements: V03-CARD-13
   it.each<[JsonObject, JsonObject]>([
     [{ sso: ["a", "b"], key: [] }, { schemes: { sso: { list: ["a", "b"] }, key: { list: [] } } }],
     [{}, { schemes: {} }],

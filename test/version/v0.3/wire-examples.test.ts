@@ -10,6 +10,7 @@ import { calls, delivered, errors, streamed } from "./wire-examples.js";
 const adapter = jsonRpcAdapter(defaultValidationLimits);
 
 describe("JSON-RPC examples of 0.3", () => {
+  // Requirements: V03-TRANS-4, V03-TASK-1
   it.each(calls)("$id $method is read and written back", ({ method, params, result, adds }) => {
     const operation = methodOf(method);
     const codec = adapter.codec(operation);
@@ -35,6 +36,7 @@ describe("JSON-RPC examples of 0.3", () => {
     expect(writer.end?.()).toEqual([]);
   });
 
+  // Requirements: V03-PUSH-8
   it("E13 is what a webhook is sent", () => {
     const operation = findOperation("subscribeToTask");
     const [item] = adapter.readStream(operation).read(delivered);

@@ -39,6 +39,7 @@ describe("examples of the specification", () => {
     expect(errorFromJsonRpc(error)).toMatchObject({ code, message: error["message"] });
   });
 
+  // Requirements: V1-ERR-18, V1-RPC-5
   it.each(rpcErrorExamples.filter(({ error }) => hasErrorInfo(error["data"])))(
     "$id $code is written back",
     ({ error }) => {
@@ -50,6 +51,7 @@ describe("examples of the specification", () => {
     expect(errorFromHttp(status, body)).toMatchObject({ code });
   });
 
+  // Requirements: V1-ERR-18, V1-RPC-5
   it.each(httpErrorExamples.filter(({ body }) => hasErrorInfo(body)))(
     "$id $code is written back",
     ({ status, body }) => {

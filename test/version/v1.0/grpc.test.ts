@@ -63,6 +63,7 @@ const vectors: readonly (readonly [DescMessage, JsonValue, string])[] = [
 ];
 
 describe("binary vectors of 1.0", () => {
+  // Requirements: V1-GRPC-1
   it.each(vectors)("%s %j is %s", (desc, json, hex) => {
     const { message, violations } = readJson(desc, json);
     expect(violations).toEqual([]);
@@ -93,6 +94,7 @@ describe("the gRPC adapter of 1.0", () => {
   const { grpc } = v1;
   if (grpc === undefined) throw new Error("1.0 has gRPC");
 
+  // Requirements: V1-EQ-1, V1-GRPC-1
   it("has every operation under the name of its RPC", () => {
     expect([...grpc.methods]).toEqual(operations.map((operation) => [operation.method, operation]));
     expect(grpc.service.typeName).toBe("lf.a2a.v1.A2AService");

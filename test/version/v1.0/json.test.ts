@@ -10,6 +10,7 @@ import { type Answer, fullCard, httpExamples, rpcExamples, webhookExamples } fro
 const { jsonRpc, httpJson } = adaptersOf(v1);
 
 describe("JSON-RPC examples of 1.0", () => {
+  // Requirements: V1-PRES-1, V1-RPC-3
   it.each(rpcExamples.filter(({ params }) => !isInvalid(params)))("$id $method is read and written back", (example) => {
     const operation = jsonRpc.methods.get(example.method);
     if (operation === undefined) throw new Error(`no method ${example.method}`);
@@ -48,6 +49,7 @@ describe("replies of 1.0", () => {
     totalSize: 1,
   };
 
+  // Requirements: V1-LIST-5
   it("show that a task has no artifacts when artifacts were requested", () => {
     const request = listTasks.readRequest({ includeArtifacts: true });
     const [task] = page.tasks;

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { Socket } from "node:net";
+import { isObject } from "../../../protocol/kinds.js";
 
 // grpc-js abandons a connection attempt without closing its socket, which keeps the process alive as long as the peer
 // likes. Node reports every socket that is opened, in the asynchronous context that opened it. Tried with grpc-js
@@ -21,7 +22,7 @@ export function trackSockets(): OwnSockets {
   const scope = new AsyncLocalStorage<true>();
   const sockets = new Set<Socket>();
   const onOpened = (message: unknown): void => {
-    if (scope.getStore() !== true || typeof message !== "object" || message === null || !("socket" in message)) return;
+    if (scope.getStore() !== true || !isObject(message) || !("socket" in message)) return;
     if (message.socket instanceof Socket) sockets.add(message.socket);
   };
   subscribe("net.client.socket", onOpened);

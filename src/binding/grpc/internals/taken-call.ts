@@ -1,6 +1,7 @@
 import { type Server, ServerInterceptingCall, type ServerInterceptingCallInterface, status } from "@grpc/grpc-js";
 import { noop } from "../../../protocol/async/noop.js";
 import { A2AError, type ErrorCode } from "../../../protocol/errors.js";
+import { isObject } from "../../../protocol/kinds.js";
 import { requestTooLarge } from "../../http/request-body.js";
 import { errorToStatus } from "../errors.js";
 import { passBytes, toBuffer } from "../method.js";
@@ -74,8 +75,7 @@ const smallMessageMaxBytes = 4 << 10;
  */
 export function leaveCall(call: RawCall): ServerInterceptingCall {
   const decoder: unknown = Reflect.get(call, "decoder");
-  if (typeof decoder === "object" && decoder !== null)
-    Reflect.set(decoder, "maxReadMessageLength", smallMessageMaxBytes);
+  if (isObject(decoder)) Reflect.set(decoder, "maxReadMessageLength", smallMessageMaxBytes);
   return new ServerInterceptingCall(call);
 }
 
@@ -125,7 +125,7 @@ function translate(outcome: Status): Status {
  */
 export function setHttpStatus(call: RawCall, status: number): void {
   const stream: unknown = Reflect.get(call, "stream");
-  if (typeof stream !== "object" || stream === null) return;
+  if (!isObject(stream)) return;
   const respond: unknown = Reflect.get(stream, "respond");
   if (typeof respond !== "function") return;
   Reflect.set(stream, "respond", (headers: object, ...rest: unknown[]) =>

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isRecord } from "../../kinds.js";
 import { setOwn } from "../outline/dynamic.js";
 import { type Input, maxDepth, unsupportedInput } from "./input.js";
 import type { Output } from "./output.js";
@@ -79,7 +80,7 @@ function checkFinite(number: number): number {
 
 /** Encodes the JSON of a Struct field. */
 export function writeStruct(output: Output, value: unknown): void {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw unsupportedInput;
+  if (!isRecord(value)) throw unsupportedInput;
   const json = value as { readonly [key: string]: unknown };
   for (const key of Object.keys(json)) {
     output.varint(structEntryTag);

@@ -7,6 +7,7 @@ import type {
   JsonObject,
   JsonValue,
 } from "@bufbuild/protobuf";
+import { isRecord } from "../../kinds.js";
 import { fieldBehaviorOption, requiredBehavior } from "./outline.js";
 
 // Access to messages through their descriptors, shared by the reader, the writer and the validation.
@@ -26,7 +27,7 @@ export function dynamic(message: AnyMessage): DynamicMessage {
 }
 
 export function isJsonObject(json: JsonValue | undefined): json is JsonObject {
-  return typeof json === "object" && json !== null && !Array.isArray(json);
+  return isRecord(json);
 }
 
 /** Whether `google.api.field_behavior` marks the field as REQUIRED (spec 1.6). */

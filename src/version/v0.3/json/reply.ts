@@ -2,7 +2,7 @@ import type { DescMessage, JsonValue, MessageShape } from "@bufbuild/protobuf";
 import { readJson } from "../../../protocol/codec/json/reader.js";
 import { isJsonObject } from "../../../protocol/codec/outline/dynamic.js";
 import { A2AError } from "../../../protocol/errors.js";
-import type { StreamResponse, Task, TaskPushNotificationConfig } from "../../../protocol/model.js";
+import { type StreamResponse, type Task, type TaskPushNotificationConfig, typeNames } from "../../../protocol/model.js";
 import { findOperation, type OperationName, type ReplyOf, type RequestOf } from "../../../protocol/operations.js";
 import { mustBe, violationText } from "../../../protocol/violations.js";
 import { unreadableReply } from "../../codec-errors.js";
@@ -55,13 +55,13 @@ export function replyForms(cards: CardForm): ReplyForms {
 function readSendReply(json: JsonValue | undefined): ReplyOf<"sendMessage"> {
   const { payload } = readEvent("sendMessage", json) ?? {};
   if (payload?.case === "task" || payload?.case === "message") {
-    return { $typeName: "lf.a2a.v1.SendMessageResponse", payload };
+    return { $typeName: typeNames.SendMessageResponse, payload };
   }
   throw unreadableReply("sendMessage", "it is neither a task nor a message");
 }
 
 function writeSendReply({ payload }: ReplyOf<"sendMessage">): JsonValue {
-  return eventToKindJson({ $typeName: "lf.a2a.v1.StreamResponse", payload });
+  return eventToKindJson({ $typeName: typeNames.StreamResponse, payload });
 }
 
 /** Reads an event or the reply to a send. Returns `undefined` for an unknown kind. */
@@ -104,7 +104,7 @@ function readConfigs(
 ): ReplyOf<"listTaskPushNotificationConfigs"> {
   if (!Array.isArray(json)) throw unreadableReply("listTaskPushNotificationConfigs", mustBe("an array", json));
   return {
-    $typeName: "lf.a2a.v1.ListTaskPushNotificationConfigsResponse",
+    $typeName: typeNames.ListTaskPushNotificationConfigsResponse,
     configs: json.map((entry) => readConfig("getTaskPushNotificationConfig", entry, task)),
     nextPageToken: "",
   };

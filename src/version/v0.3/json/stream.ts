@@ -1,5 +1,6 @@
 import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../../protocol/codec/outline/dynamic.js";
+import { typeNames } from "../../../protocol/model.js";
 import type { Operation, StreamItem } from "../../../protocol/operations.js";
 import type { StreamReader, StreamWriter, WireEvent } from "../../codec.js";
 import { encodeOnce } from "../../encode-once.js";
@@ -23,7 +24,7 @@ export function kindJsonStreamWriter(operation: Operation, request: AnyMessage):
       const value = finals.closing();
       if (value === undefined) return [];
       const payload = { case: "statusUpdate", value } as const;
-      return [{ payload: finalText({ response: { $typeName: "lf.a2a.v1.StreamResponse", payload } }) }];
+      return [{ payload: finalText({ response: { $typeName: typeNames.StreamResponse, payload } }) }];
     },
   };
 }

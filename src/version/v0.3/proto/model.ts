@@ -2,6 +2,7 @@
 // types of the generated code.
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { type GenMessage, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import * as wireTypeNames from "../../../../gen/a2a/v1/a2a_names.js";
 import { files } from "../../../../gen/a2a/v1/a2a_outline.js";
 import type {
   AgentCard,
@@ -37,22 +38,24 @@ export type {
   TaskPushNotificationConfig as WireTaskConfig,
   TaskStatus as WireStatus,
 } from "../../../../gen/a2a/v1/a2a_pb.js";
+/** The `$typeName` of each message of 0.3. */
+export { wireTypeNames };
 
 const file = fileFromOutlines(files);
 
 export const A2AService: typeof Service = serviceDesc(file, 0);
-export const AgentCardSchema = schema<AgentCard>("a2a.v1.AgentCard");
+export const AgentCardSchema = schema<AgentCard>(wireTypeNames.AgentCard);
 export const CreateRequestSchema = schema<CreateTaskPushNotificationConfigRequest>(
-  "a2a.v1.CreateTaskPushNotificationConfigRequest",
+  wireTypeNames.CreateTaskPushNotificationConfigRequest,
 );
 export const ConfigsSchema = schema<ListTaskPushNotificationConfigResponse>(
-  "a2a.v1.ListTaskPushNotificationConfigResponse",
+  wireTypeNames.ListTaskPushNotificationConfigResponse,
 );
-export const SendRequestSchema = schema<SendMessageRequest>("a2a.v1.SendMessageRequest");
-export const SendResponseSchema = schema<SendMessageResponse>("a2a.v1.SendMessageResponse");
-export const StreamResponseSchema = schema<StreamResponse>("a2a.v1.StreamResponse");
-export const TaskSchema = schema<Task>("a2a.v1.Task");
-export const TaskConfigSchema = schema<TaskPushNotificationConfig>("a2a.v1.TaskPushNotificationConfig");
+export const SendRequestSchema = schema<SendMessageRequest>(wireTypeNames.SendMessageRequest);
+export const SendResponseSchema = schema<SendMessageResponse>(wireTypeNames.SendMessageResponse);
+export const StreamResponseSchema = schema<StreamResponse>(wireTypeNames.StreamResponse);
+export const TaskSchema = schema<Task>(wireTypeNames.Task);
+export const TaskConfigSchema = schema<TaskPushNotificationConfig>(wireTypeNames.TaskPushNotificationConfig);
 
 function schema<M extends AnyMessage>(typeName: M["$typeName"]): GenMessage<M> {
   return messageDesc<M>(

@@ -2,11 +2,11 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import type { Value } from "@bufbuild/protobuf/wkt";
 import { type FreeJsonCheck, valueFromJson, valueToJson } from "../../../protocol/codec/json/struct.js";
 import { isJsonObject } from "../../../protocol/codec/outline/dynamic.js";
-import type { Part } from "../../../protocol/model.js";
+import { type Part, typeNames } from "../../../protocol/model.js";
 import { addViolation, prefixIndex, prefixMember, type Violations } from "../../../protocol/violations.js";
 import type { FileBytes } from "../../options.js";
 import { detectBytesForm, readBytes, writeBytes } from "./bytes.js";
-import type { WireFile, WirePart } from "./model.js";
+import { type WireFile, type WirePart, wireTypeNames } from "./model.js";
 
 // Parts of 0.3's schema: files and data are messages of their own, and data must be an object.
 
@@ -67,7 +67,7 @@ interface PartFacts {
 }
 
 function createPart(content: Part["content"], { metadata, filename = "", mediaType = "" }: PartFacts): Part {
-  const part: Part = { $typeName: "lf.a2a.v1.Part", content, filename, mediaType };
+  const part: Part = { $typeName: typeNames.Part, content, filename, mediaType };
   if (metadata !== undefined) part.metadata = metadata;
   return part;
 }
@@ -107,7 +107,7 @@ export function writeParts(parts: readonly Part[], form: WireForm): WirePart[] {
 function writePart(part: Part, form: WireForm): WirePart {
   const { content, metadata } = part;
   if (content.case === "data") return writeData(content.value, metadata);
-  const wire: WirePart = { $typeName: "a2a.v1.Part", part: writeContent(part, form) };
+  const wire: WirePart = { $typeName: wireTypeNames.Part, part: writeContent(part, form) };
   if (metadata !== undefined) wire.metadata = metadata;
   return wire;
 }
@@ -115,7 +115,7 @@ function writePart(part: Part, form: WireForm): WirePart {
 function writeContent({ content, filename, mediaType }: Part, { fileBytes }: WireForm): WirePart["part"] {
   const file = (source: WireFile["file"]): WirePart["part"] => ({
     case: "file",
-    value: { $typeName: "a2a.v1.FilePart", file: source, mimeType: mediaType, name: filename },
+    value: { $typeName: wireTypeNames.FilePart, file: source, mimeType: mediaType, name: filename },
   });
   switch (content.case) {
     case "text":
@@ -134,8 +134,8 @@ function writeData(value: Value, metadata: JsonObject | undefined): WirePart {
   const isObject = isJsonObject(json);
   const data = isObject ? json : { value: json };
   const wire: WirePart = {
-    $typeName: "a2a.v1.Part",
-    part: { case: "data", value: { $typeName: "a2a.v1.DataPart", data } },
+    $typeName: wireTypeNames.Part,
+    part: { case: "data", value: { $typeName: wireTypeNames.DataPart, data } },
   };
   const wireMetadata = isObject ? metadata : { ...metadata, [wrapMark]: true };
   if (wireMetadata !== undefined) wire.metadata = wireMetadata;

@@ -1,6 +1,12 @@
-import type { TaskPushNotificationConfig } from "../../../protocol/model.js";
+import { type TaskPushNotificationConfig, typeNames } from "../../../protocol/model.js";
 import { addViolation, prefixMember, type Violations } from "../../../protocol/violations.js";
-import type { WireAuthentication, WireCreateRequest, WirePushConfig, WireTaskConfig } from "./model.js";
+import {
+  type WireAuthentication,
+  type WireCreateRequest,
+  type WirePushConfig,
+  type WireTaskConfig,
+  wireTypeNames,
+} from "./model.js";
 import { configName, findConfigName } from "./names.js";
 
 // Push configurations. In 0.3's schema the webhook is a message of its own, next to the resource name.
@@ -8,7 +14,7 @@ import { configName, findConfigName } from "./names.js";
 export function readPushConfig(wire: WirePushConfig | undefined, taskId = ""): TaskPushNotificationConfig {
   const { id = "", url = "", token = "", authentication } = wire ?? {};
   const config: TaskPushNotificationConfig = {
-    $typeName: "lf.a2a.v1.TaskPushNotificationConfig",
+    $typeName: typeNames.TaskPushNotificationConfig,
     tenant: "",
     ...{ id, taskId, url, token },
   };
@@ -17,14 +23,14 @@ export function readPushConfig(wire: WirePushConfig | undefined, taskId = ""): T
     // The model has one scheme. Without a scheme and credentials there is no authentication.
     const [scheme = ""] = schemes;
     if (scheme !== "" || credentials !== "") {
-      config.authentication = { $typeName: "lf.a2a.v1.AuthenticationInfo", scheme, credentials };
+      config.authentication = { $typeName: typeNames.AuthenticationInfo, scheme, credentials };
     }
   }
   return config;
 }
 
 export function writePushConfig({ id, url, token, authentication }: TaskPushNotificationConfig): WirePushConfig {
-  const wire: WirePushConfig = { $typeName: "a2a.v1.PushNotificationConfig", ...{ id, url, token } };
+  const wire: WirePushConfig = { $typeName: wireTypeNames.PushNotificationConfig, ...{ id, url, token } };
   if (authentication !== undefined) wire.authentication = writeAuthentication(authentication);
   return wire;
 }
@@ -32,7 +38,7 @@ export function writePushConfig({ id, url, token, authentication }: TaskPushNoti
 type Authentication = NonNullable<TaskPushNotificationConfig["authentication"]>;
 
 function writeAuthentication({ scheme, credentials }: Authentication): WireAuthentication {
-  return { $typeName: "a2a.v1.AuthenticationInfo", schemes: scheme === "" ? [] : [scheme], credentials };
+  return { $typeName: wireTypeNames.AuthenticationInfo, schemes: scheme === "" ? [] : [scheme], credentials };
 }
 
 /**
@@ -47,7 +53,7 @@ export function readTaskConfig({ name, pushNotificationConfig }: WireTaskConfig)
 
 export function writeTaskConfig(config: TaskPushNotificationConfig): WireTaskConfig {
   return {
-    $typeName: "a2a.v1.TaskPushNotificationConfig",
+    $typeName: wireTypeNames.TaskPushNotificationConfig,
     // A configuration without an id gets no name: one with an empty id would refer to another.
     name: config.id === "" ? "" : configName(config),
     pushNotificationConfig: writePushConfig(config),

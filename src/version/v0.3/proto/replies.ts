@@ -1,14 +1,22 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
-import type {
-  AgentCard,
-  ListTaskPushNotificationConfigsResponse,
-  SendMessageResponse,
-  Task,
-  TaskPushNotificationConfig,
+import {
+  type AgentCard,
+  type ListTaskPushNotificationConfigsResponse,
+  type SendMessageResponse,
+  type Task,
+  type TaskPushNotificationConfig,
+  typeNames,
 } from "../../../protocol/model.js";
 import type { OperationName } from "../../../protocol/operations.js";
 import { readWireCard, writeWireCard } from "./card.js";
-import type { WireCard, WireConfigs, WireSendResponse, WireTask, WireTaskConfig } from "./model.js";
+import {
+  type WireCard,
+  type WireConfigs,
+  type WireSendResponse,
+  type WireTask,
+  type WireTaskConfig,
+  wireTypeNames,
+} from "./model.js";
 import type { Reading, WireForm } from "./parts.js";
 import { readTaskConfig, writeTaskConfig } from "./push.js";
 import type { Translation } from "./requests.js";
@@ -18,10 +26,13 @@ const task: Translation<WireTask, Task> = { read: readTask, write: writeTask };
 
 const sendReply: Translation<WireSendResponse, SendMessageResponse> = {
   read: ({ payload }, reading) => ({
-    $typeName: "lf.a2a.v1.SendMessageResponse",
+    $typeName: typeNames.SendMessageResponse,
     payload: readPayload(payload, reading),
   }),
-  write: ({ payload }, form) => ({ $typeName: "a2a.v1.SendMessageResponse", payload: writePayload(payload, form) }),
+  write: ({ payload }, form) => ({
+    $typeName: wireTypeNames.SendMessageResponse,
+    payload: writePayload(payload, form),
+  }),
 };
 
 function readPayload(payload: WireSendResponse["payload"], reading: Reading): SendMessageResponse["payload"] {
@@ -41,12 +52,12 @@ const config: Translation<WireTaskConfig, TaskPushNotificationConfig> = {
 
 const configs: Translation<WireConfigs, ListTaskPushNotificationConfigsResponse> = {
   read: ({ configs: wires, nextPageToken }) => ({
-    $typeName: "lf.a2a.v1.ListTaskPushNotificationConfigsResponse",
+    $typeName: typeNames.ListTaskPushNotificationConfigsResponse,
     configs: wires.map(readTaskConfig),
     nextPageToken,
   }),
   write: ({ configs: models, nextPageToken }) => ({
-    $typeName: "a2a.v1.ListTaskPushNotificationConfigResponse",
+    $typeName: wireTypeNames.ListTaskPushNotificationConfigResponse,
     configs: models.map(writeTaskConfig),
     nextPageToken,
   }),

@@ -1,24 +1,26 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
-import type {
-  CancelTaskRequest,
-  DeleteTaskPushNotificationConfigRequest,
-  GetTaskPushNotificationConfigRequest,
-  GetTaskRequest,
-  ListTaskPushNotificationConfigsRequest,
-  SendMessageConfiguration,
-  SendMessageRequest,
-  SubscribeToTaskRequest,
-  TaskPushNotificationConfig,
+import {
+  type CancelTaskRequest,
+  type DeleteTaskPushNotificationConfigRequest,
+  type GetTaskPushNotificationConfigRequest,
+  type GetTaskRequest,
+  type ListTaskPushNotificationConfigsRequest,
+  type SendMessageConfiguration,
+  type SendMessageRequest,
+  type SubscribeToTaskRequest,
+  type TaskPushNotificationConfig,
+  typeNames,
 } from "../../../protocol/model.js";
 import type { OperationName } from "../../../protocol/operations.js";
 import { prefixMember } from "../../../protocol/violations.js";
-import type {
-  WireConfigRequest,
-  WireConfiguration,
-  WireCreateRequest,
-  WireGetRequest,
-  WireListRequest,
-  WireSendRequest,
+import {
+  type WireConfigRequest,
+  type WireConfiguration,
+  type WireCreateRequest,
+  type WireGetRequest,
+  type WireListRequest,
+  type WireSendRequest,
+  wireTypeNames,
 } from "./model.js";
 import { configName, readConfigName, readTaskName, taskName } from "./names.js";
 import type { Reading, WireForm } from "./parts.js";
@@ -36,7 +38,7 @@ type NamedMessage = AnyMessage & { readonly name: string };
 
 const send: Translation<WireSendRequest, SendMessageRequest> = {
   read({ request, configuration, metadata }, reading) {
-    const model: SendMessageRequest = { $typeName: "lf.a2a.v1.SendMessageRequest", tenant: "" };
+    const model: SendMessageRequest = { $typeName: typeNames.SendMessageRequest, tenant: "" };
     if (request !== undefined) {
       const before = reading.violations.length;
       model.message = readMessage(request, reading);
@@ -47,7 +49,7 @@ const send: Translation<WireSendRequest, SendMessageRequest> = {
     return model;
   },
   write({ message, configuration, metadata }, form) {
-    const wire: WireSendRequest = { $typeName: "a2a.v1.SendMessageRequest" };
+    const wire: WireSendRequest = { $typeName: wireTypeNames.SendMessageRequest };
     if (message !== undefined) wire.request = writeMessage(message, form);
     wire.configuration = writeConfiguration(configuration);
     if (metadata !== undefined) wire.metadata = metadata;
@@ -58,7 +60,7 @@ const send: Translation<WireSendRequest, SendMessageRequest> = {
 function readConfiguration(wire: WireConfiguration): SendMessageConfiguration {
   const { acceptedOutputModes, pushNotification, historyLength, blocking } = wire;
   const configuration: SendMessageConfiguration = {
-    $typeName: "lf.a2a.v1.SendMessageConfiguration",
+    $typeName: typeNames.SendMessageConfiguration,
     acceptedOutputModes,
     returnImmediately: !blocking,
     ...withHistory(historyLength),
@@ -71,7 +73,7 @@ function readConfiguration(wire: WireConfiguration): SendMessageConfiguration {
 function writeConfiguration(configuration: SendMessageConfiguration | undefined): WireConfiguration {
   const { acceptedOutputModes = [], taskPushNotificationConfig, historyLength = 0 } = configuration ?? {};
   const wire: WireConfiguration = {
-    $typeName: "a2a.v1.SendMessageConfiguration",
+    $typeName: wireTypeNames.SendMessageConfiguration,
     ...{ acceptedOutputModes, historyLength },
     blocking: configuration?.returnImmediately !== true,
   };
@@ -86,59 +88,63 @@ function withHistory(historyLength: number): { readonly historyLength?: number }
 
 const getTask: Translation<WireGetRequest, GetTaskRequest> = {
   read: ({ name, historyLength }, { violations }) => ({
-    $typeName: "lf.a2a.v1.GetTaskRequest",
+    $typeName: typeNames.GetTaskRequest,
     tenant: "",
     id: readTaskName(name, "name", violations),
     ...withHistory(historyLength),
   }),
-  write: ({ id, historyLength = 0 }) => ({ $typeName: "a2a.v1.GetTaskRequest", name: taskName(id), historyLength }),
+  write: ({ id, historyLength = 0 }) => ({
+    $typeName: wireTypeNames.GetTaskRequest,
+    name: taskName(id),
+    historyLength,
+  }),
 };
 
 const cancelTask: Translation<NamedMessage, CancelTaskRequest> = {
   read: ({ name }, { violations }) => ({
-    $typeName: "lf.a2a.v1.CancelTaskRequest",
+    $typeName: typeNames.CancelTaskRequest,
     tenant: "",
     id: readTaskName(name, "name", violations),
   }),
-  write: ({ id }) => namedMessage("a2a.v1.CancelTaskRequest", taskName(id)),
+  write: ({ id }) => namedMessage(wireTypeNames.CancelTaskRequest, taskName(id)),
 };
 
 const subscribeToTask: Translation<NamedMessage, SubscribeToTaskRequest> = {
   read: ({ name }, { violations }) => ({
-    $typeName: "lf.a2a.v1.SubscribeToTaskRequest",
+    $typeName: typeNames.SubscribeToTaskRequest,
     tenant: "",
     id: readTaskName(name, "name", violations),
   }),
-  write: ({ id }) => namedMessage("a2a.v1.TaskSubscriptionRequest", taskName(id)),
+  write: ({ id }) => namedMessage(wireTypeNames.TaskSubscriptionRequest, taskName(id)),
 };
 
 const getConfig: Translation<WireConfigRequest, GetTaskPushNotificationConfigRequest> = {
   read: ({ name }, { violations }) => ({
-    $typeName: "lf.a2a.v1.GetTaskPushNotificationConfigRequest",
+    $typeName: typeNames.GetTaskPushNotificationConfigRequest,
     tenant: "",
     ...readConfigName(name, "name", violations),
   }),
-  write: (request) => ({ $typeName: "a2a.v1.GetTaskPushNotificationConfigRequest", name: configName(request) }),
+  write: (request) => ({ $typeName: wireTypeNames.GetTaskPushNotificationConfigRequest, name: configName(request) }),
 };
 
 const deleteConfig: Translation<NamedMessage, DeleteTaskPushNotificationConfigRequest> = {
   read: ({ name }, { violations }) => ({
-    $typeName: "lf.a2a.v1.DeleteTaskPushNotificationConfigRequest",
+    $typeName: typeNames.DeleteTaskPushNotificationConfigRequest,
     tenant: "",
     ...readConfigName(name, "name", violations),
   }),
-  write: (request) => namedMessage("a2a.v1.DeleteTaskPushNotificationConfigRequest", configName(request)),
+  write: (request) => namedMessage(wireTypeNames.DeleteTaskPushNotificationConfigRequest, configName(request)),
 };
 
 const listConfigs: Translation<WireListRequest, ListTaskPushNotificationConfigsRequest> = {
   read: ({ parent, pageSize, pageToken }, { violations }) => ({
-    $typeName: "lf.a2a.v1.ListTaskPushNotificationConfigsRequest",
+    $typeName: typeNames.ListTaskPushNotificationConfigsRequest,
     tenant: "",
     taskId: readTaskName(parent, "parent", violations),
     ...{ pageSize, pageToken },
   }),
   write: ({ taskId, pageSize, pageToken }) => ({
-    $typeName: "a2a.v1.ListTaskPushNotificationConfigRequest",
+    $typeName: wireTypeNames.ListTaskPushNotificationConfigRequest,
     parent: taskName(taskId),
     ...{ pageSize, pageToken },
   }),
@@ -147,7 +153,7 @@ const listConfigs: Translation<WireListRequest, ListTaskPushNotificationConfigsR
 const createConfig: Translation<WireCreateRequest, TaskPushNotificationConfig> = {
   read: (wire, { violations }) => readCreate(wire, readTaskName(wire.parent, "parent", violations), violations),
   write: (config) => ({
-    $typeName: "a2a.v1.CreateTaskPushNotificationConfigRequest",
+    $typeName: wireTypeNames.CreateTaskPushNotificationConfigRequest,
     parent: taskName(config.taskId),
     configId: config.id,
     config: writeTaskConfig(config),
@@ -155,8 +161,8 @@ const createConfig: Translation<WireCreateRequest, TaskPushNotificationConfig> =
 };
 
 const getCard: Translation = {
-  read: () => ({ $typeName: "lf.a2a.v1.GetExtendedAgentCardRequest", tenant: "" }) as AnyMessage,
-  write: () => ({ $typeName: "a2a.v1.GetAgentCardRequest" }),
+  read: () => ({ $typeName: typeNames.GetExtendedAgentCardRequest, tenant: "" }) as AnyMessage,
+  write: () => ({ $typeName: wireTypeNames.GetAgentCardRequest }),
 };
 
 function namedMessage(typeName: string, name: string): NamedMessage {

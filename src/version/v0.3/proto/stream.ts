@@ -1,5 +1,5 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
-import type { StreamResponse, Task } from "../../../protocol/model.js";
+import { type StreamResponse, type Task, typeNames } from "../../../protocol/model.js";
 import type { Operation, StreamItem } from "../../../protocol/operations.js";
 import type { EventHead, StreamReader, StreamWriter, WireEvent } from "../../codec.js";
 import { encodeOnce } from "../../encode-once.js";
@@ -40,7 +40,7 @@ export function closingWriter<T>(
       const value = finals.closing();
       if (value === undefined) return [];
       const response: StreamResponse = {
-        $typeName: "lf.a2a.v1.StreamResponse",
+        $typeName: typeNames.StreamResponse,
         payload: { case: "statusUpdate", value },
       };
       return [{ payload: encode({ response }, true) }];

@@ -7,9 +7,17 @@ import {
   type Task,
   TaskState,
   type TaskStatus,
+  typeNames,
 } from "../../../protocol/model.js";
 import { prefixMember } from "../../../protocol/violations.js";
-import type { WireArtifact, WireMessage, WireStatus, WireStreamResponse, WireTask } from "./model.js";
+import {
+  type WireArtifact,
+  type WireMessage,
+  type WireStatus,
+  type WireStreamResponse,
+  type WireTask,
+  wireTypeNames,
+} from "./model.js";
 import { type Reading, readParts, type WireForm, writeParts } from "./parts.js";
 
 // Tasks, messages and events: 0.3's schema ⇄ the model. States and roles have the same numbers in both.
@@ -20,7 +28,7 @@ export function readMessage(wire: WireMessage, reading: Reading): Message {
   const parts = readParts(content, reading);
   prefixMember(reading.violations, before, "content");
   return {
-    $typeName: "lf.a2a.v1.Message",
+    $typeName: typeNames.Message,
     ...{ messageId, contextId, taskId, parts, extensions, referenceTaskIds },
     role: readRole(role, reading),
     ...withMetadata(metadata),
@@ -30,7 +38,7 @@ export function readMessage(wire: WireMessage, reading: Reading): Message {
 export function writeMessage(message: Message, form: WireForm): WireMessage {
   const { messageId, contextId, taskId, role, parts, metadata, extensions, referenceTaskIds } = message;
   return {
-    $typeName: "a2a.v1.Message",
+    $typeName: wireTypeNames.Message,
     ...{ messageId, contextId, taskId, extensions },
     role: sameNumber(role),
     content: writeParts(parts, form),
@@ -49,7 +57,7 @@ function readRole(role: number, { from }: Reading): Role {
 export function readTask(wire: WireTask, reading: Reading): Task {
   const { id, contextId, status, artifacts, history, metadata } = wire;
   const task: Task = {
-    $typeName: "lf.a2a.v1.Task",
+    $typeName: typeNames.Task,
     ...{ id, contextId },
     artifacts: artifacts.map((artifact) => readArtifact(artifact, reading)),
     history: history.map((message) => readMessage(message, reading)),
@@ -62,7 +70,7 @@ export function readTask(wire: WireTask, reading: Reading): Task {
 export function writeTask(task: Task, form: WireForm): WireTask {
   const { id, contextId, status, artifacts, history, metadata } = task;
   const wire: WireTask = {
-    $typeName: "a2a.v1.Task",
+    $typeName: wireTypeNames.Task,
     ...{ id, contextId },
     artifacts: artifacts.map((artifact) => writeArtifact(artifact, form)),
     history: history.map((message) => writeMessage(message, form)),
@@ -73,14 +81,14 @@ export function writeTask(task: Task, form: WireForm): WireTask {
 }
 
 function readStatus({ state, update, timestamp }: WireStatus, reading: Reading): TaskStatus {
-  const status: TaskStatus = { $typeName: "lf.a2a.v1.TaskStatus", state: knownState(state) };
+  const status: TaskStatus = { $typeName: typeNames.TaskStatus, state: knownState(state) };
   if (update !== undefined) status.message = readMessage(update, reading);
   if (timestamp !== undefined) status.timestamp = timestamp;
   return status;
 }
 
 function writeStatus({ state, message, timestamp }: TaskStatus, form: WireForm): WireStatus {
-  const wire: WireStatus = { $typeName: "a2a.v1.TaskStatus", state: sameNumber(knownState(state)) };
+  const wire: WireStatus = { $typeName: wireTypeNames.TaskStatus, state: sameNumber(knownState(state)) };
   if (message !== undefined) wire.update = writeMessage(message, form);
   if (timestamp !== undefined) wire.timestamp = timestamp;
   return wire;
@@ -93,7 +101,7 @@ function knownState(state: number): TaskState {
 function readArtifact(wire: WireArtifact, reading: Reading): Artifact {
   const { artifactId, name, description, parts, metadata, extensions } = wire;
   return {
-    $typeName: "lf.a2a.v1.Artifact",
+    $typeName: typeNames.Artifact,
     ...{ artifactId, name, description, extensions },
     parts: readParts(parts, reading),
     ...withMetadata(metadata),
@@ -103,7 +111,7 @@ function readArtifact(wire: WireArtifact, reading: Reading): Artifact {
 function writeArtifact(artifact: Artifact, form: WireForm): WireArtifact {
   const { artifactId, name, description, parts, metadata, extensions } = artifact;
   return {
-    $typeName: "a2a.v1.Artifact",
+    $typeName: wireTypeNames.Artifact,
     ...{ artifactId, name, description, extensions },
     parts: writeParts(parts, form),
     ...withMetadata(metadata),
@@ -112,7 +120,7 @@ function writeArtifact(artifact: Artifact, form: WireForm): WireArtifact {
 
 /** Reads an event. The payload is unset if its kind is unknown. */
 export function readEvent({ payload }: WireStreamResponse, reading: Reading): StreamResponse {
-  return { $typeName: "lf.a2a.v1.StreamResponse", payload: readPayload(payload, reading) };
+  return { $typeName: typeNames.StreamResponse, payload: readPayload(payload, reading) };
 }
 
 function readPayload(payload: WireStreamResponse["payload"], reading: Reading): StreamResponse["payload"] {
@@ -126,7 +134,7 @@ function readPayload(payload: WireStreamResponse["payload"], reading: Reading): 
       return {
         case: "statusUpdate",
         value: {
-          $typeName: "lf.a2a.v1.TaskStatusUpdateEvent",
+          $typeName: typeNames.TaskStatusUpdateEvent,
           ...{ taskId, contextId },
           ...(status === undefined ? {} : { status: readStatus(status, reading) }),
           ...withMetadata(metadata),
@@ -138,7 +146,7 @@ function readPayload(payload: WireStreamResponse["payload"], reading: Reading): 
       return {
         case: "artifactUpdate",
         value: {
-          $typeName: "lf.a2a.v1.TaskArtifactUpdateEvent",
+          $typeName: typeNames.TaskArtifactUpdateEvent,
           ...{ taskId, contextId, append, lastChunk },
           ...(artifact === undefined ? {} : { artifact: readArtifact(artifact, reading) }),
           ...withMetadata(metadata),
@@ -152,7 +160,7 @@ function readPayload(payload: WireStreamResponse["payload"], reading: Reading): 
 
 /** Writes an event. `final` marks it as the last of the stream. */
 export function writeEvent({ payload }: StreamResponse, form: WireForm, final: boolean): WireStreamResponse {
-  return { $typeName: "a2a.v1.StreamResponse", payload: writePayload(payload, form, final) };
+  return { $typeName: wireTypeNames.StreamResponse, payload: writePayload(payload, form, final) };
 }
 
 function writePayload(
@@ -170,7 +178,7 @@ function writePayload(
       return {
         case: "statusUpdate",
         value: {
-          $typeName: "a2a.v1.TaskStatusUpdateEvent",
+          $typeName: wireTypeNames.TaskStatusUpdateEvent,
           ...{ taskId, contextId, final },
           ...(status === undefined ? {} : { status: writeStatus(status, form) }),
           ...withMetadata(metadata),
@@ -182,7 +190,7 @@ function writePayload(
       return {
         case: "artifactUpdate",
         value: {
-          $typeName: "a2a.v1.TaskArtifactUpdateEvent",
+          $typeName: wireTypeNames.TaskArtifactUpdateEvent,
           ...{ taskId, contextId, append, lastChunk },
           ...(artifact === undefined ? {} : { artifact: writeArtifact(artifact, form) }),
           ...withMetadata(metadata),

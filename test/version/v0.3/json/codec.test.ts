@@ -96,6 +96,7 @@ it("reads every event as it was written", () => {
 });
 
 describe("what a peer writes", () => {
+  // Requirements: V03-TASK-6, IOP-8
   it("survives the round trip: tasks", () => {
     const codec = codecOf("getTask");
     fc.assert(
@@ -149,6 +150,7 @@ describe("what kind-JSON has no place for", () => {
     expect(throughSend(part)).toEqual({ ...part, mediaType: "", filename: "" });
   });
 
+  // Requirements: V03-MSG-4, IOP-11
   it.each([7, "text", true, null, [1, [null]]])("is wrapped under a flag and unwrapped again: data %j", (json) => {
     const value = valueFromJson(json, { maxDepth: 9, lenient: false, violations: [] }, 1);
     const part = create(PartSchema, { content: { case: "data", value }, metadata: { own: 1 } });
@@ -202,6 +204,7 @@ describe("what the model has no place for", () => {
     expect(codec.writeRequest(codec.readRequest({ ...params, metadata: { why: "so" } }))).toEqual(params);
   });
 
+  // Requirements: V03-TASK-2
   it("is unknown: a state that it has no word for", () => {
     const task = codecOf("getTask").readReply({ kind: "task", id: "t", contextId: "c", status: { state: "paused" } });
     expect(task).toMatchObject({ status: { state: TaskState.UNSPECIFIED } });

@@ -50,6 +50,7 @@ describe("replies are read leniently:", () => {
     expect(other.history[0]?.messageId).not.toBe(id);
   });
 
+  // Requirements: V03-TASK-2
   it.each([
     ["canceled", TaskState.CANCELED],
     ["cancelled", TaskState.CANCELED],

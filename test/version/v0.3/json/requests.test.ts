@@ -117,11 +117,13 @@ describe("sloppy input is read as intended:", () => {
   const read = (params: JsonValue): unknown => codec.readRequest(params);
   const whole = read({ message });
 
+  // Requirements: V03-MSG-5
   it("a message without kind", () => {
     const { kind: _, ...rest } = message;
     expect(read({ message: rest })).toEqual(whole);
   });
 
+  // Requirements: V03-MSG-5
   it("parts that name their kind as type", () => {
     const parts = [{ type: "text", text: "hi" }];
     expect(read({ message: { ...message, parts } })).toEqual(whole);

@@ -24,6 +24,7 @@ const subscribe = create(SubscribeToTaskRequestSchema, { id: "t" });
 describe("the end of a stream is marked", () => {
   const terminal = [TaskState.COMPLETED, TaskState.CANCELED, TaskState.FAILED, TaskState.REJECTED];
 
+  // Requirements: V03-SSE-4
   it.each(terminal)("with the terminal state %i", (state) => {
     expect(finals("subscribeToTask", subscribe, [task(TaskState.WORKING), status(state)])).toEqual([undefined, true]);
   });
@@ -53,11 +54,13 @@ describe("the end of a stream is marked", () => {
     expect(finals("subscribeToTask", subscribe, items)).toEqual([undefined, false, true]);
   });
 
+  // Requirements: IOP-9
   it("once only", () => {
     const items = [task(TaskState.WORKING), status(TaskState.COMPLETED), status(TaskState.FAILED)];
     expect(finals("subscribeToTask", subscribe, items)).toEqual([undefined, true, false]);
   });
 
+  // Requirements: V03-SSE-4, IOP-9
   it("by one more status with the last one known, when the stream just ends", () => {
     const writer = kindJsonStreamWriter(findOperation("sendStreamingMessage"), send("t"));
     for (const response of [task(TaskState.WORKING), status(TaskState.AUTH_REQUIRED), event(artifact("x"))]) {
@@ -155,6 +158,7 @@ describe("a stream that is read", () => {
     expect(item).toMatchObject({ response: { payload: { case: "statusUpdate" } }, id: undefined });
   });
 
+  // Requirements: V03-SSE-11
   it.each([
     ["a status that says so", { ...working, status: { state: "input-required" }, final: true }, true],
     ["a terminal state", { ...working, status: { state: "failed" } }, true],

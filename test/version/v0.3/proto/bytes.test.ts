@@ -10,6 +10,7 @@ function fileOf(bytes: Uint8Array | string, mimeType = ""): FilePart {
 }
 
 describe("the bytes of a file", () => {
+  // Requirements: IOP-12
   it.each([
     { what: "base64 text", bytes: "aGVsbG8=", mimeType: "", form: "base64", content: "hello" },
     { what: "base64 text of a text", bytes: "Y3Jldw==", mimeType: "text/plain", form: "base64", content: "crew" },

@@ -109,6 +109,7 @@ describe.each(kinds)("$name", ({ own, wire, translation, message, from }) => {
     );
   });
 
+  // Requirements: V03-REST-5
   it.each(forms)("survives the JSON of 0.3, with files in %s", (fileBytes) => {
     fc.assert(
       fc.property(message, (original) => {
@@ -124,6 +125,7 @@ describe.each(kinds)("$name", ({ own, wire, translation, message, from }) => {
 });
 
 describe("a message of 0.3's schema", () => {
+  // Requirements: IOP-8
   it.each([
     ["task", gen.TaskSchema, reply("getTask")],
     ["event", gen.StreamResponseSchema, events],
@@ -202,6 +204,7 @@ describe("what 0.3's schema cannot carry", () => {
 });
 
 describe("data that is no object", () => {
+  // Requirements: IOP-11
   it.each([null, 7, "x", true, [1, { a: null }]])("is wrapped and marked: %j", (value) => {
     const json = { messageId: "m", role: "ROLE_AGENT", parts: [{ data: value, metadata: { own: 1 } }] };
     const { message } = readJson(model.StreamResponseSchema, { message: json });
