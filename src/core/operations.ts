@@ -116,14 +116,21 @@ function sendOperations(
     },
   };
   const sending = { ...runtime, store: runtime.storeFor("send") };
-  const sendCall = (request: SendCall["request"], context: ServerContext): SendCall => ({
-    runtime: sending,
-    policy,
-    request,
-    messageBytes: request.message === undefined ? 0 : sizeOfMessage(request.message),
-    context,
-    scope: toScope(context, request),
-  });
+  const sendCall = (request: SendCall["request"], context: ServerContext): SendCall => {
+    const { message } = request;
+    let bytes: number | undefined;
+    return {
+      runtime: sending,
+      policy,
+      request,
+      measureMessage: () => {
+        bytes ??= message === undefined ? 0 : sizeOfMessage(message);
+        return bytes;
+      },
+      context,
+      scope: toScope(context, request),
+    };
+  };
   return {
     sendMessage: async (request, context) => sendMessage(sendCall(request, context)),
     sendStreamingMessage: (request, context) => {

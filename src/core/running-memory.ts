@@ -174,6 +174,7 @@ export class RunningMemory {
 
   #leaveQueue(memory: TurnMemory): void {
     const { owner, waiting } = memory;
+    memory.waiting = undefined;
     if (waiting?.isWaiting !== true) return;
     this.#waiting.cancel(waiting);
     if (!this.#hasWaiting(owner)) this.#stopTimer(owner);

@@ -28,11 +28,15 @@ export class Recency<T> {
     this.#newest = link;
   }
 
-  delete({ older, newer }: Link<T>): void {
+  /** Takes a link out. It keeps no other alive then, however long its owner keeps it. */
+  delete(link: Link<T>): void {
+    const { older, newer } = link;
     if (older === undefined) this.#oldest = newer;
     else older.newer = newer;
     if (newer === undefined) this.#newest = older;
     else newer.older = older;
+    link.older = undefined;
+    link.newer = undefined;
   }
 
   clear(): void {

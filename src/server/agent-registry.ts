@@ -1,5 +1,4 @@
 import type { TlsOptions } from "node:tls";
-import type { HttpEndpoint } from "../binding/http/http.js";
 import type { Clock } from "../protocol/async/clock.js";
 import { noop } from "../protocol/async/noop.js";
 import { within } from "../protocol/async/pause.js";
@@ -142,6 +141,7 @@ export class AgentRegistry<A extends ComposedAgent> {
     this.#assertFree(plan);
     assertCallersKnown(options, host, title && `${title} on host ${host}`);
     this.#assertCertificates(givenOptions);
+    const guard = this.#createGuard(plan);
     await this.#departures.get(agentId);
     let port = portBefore?.requestedPort === grpcPort ? portBefore : undefined;
     const environment: AgentEnvironment = {
@@ -169,16 +169,15 @@ export class AgentRegistry<A extends ComposedAgent> {
     }
     // An agent with hosts or a port has no name for gRPC, as one with an authentication of its own.
     const isNamed = hasGrpc && (route.kind === "name" || route.kind === "root");
-    const endpoint = this.#guard(agent, plan);
+    const endpoint = guard === undefined ? agent.endpoint : guardEndpoint(agent, guard, { basePath: options.basePath });
     return { entry: { path, agent, endpoint, hosts, isNamed, destination, options: givenOptions, realm }, port };
   }
 
-  #guard(agent: A, { options, hosts }: PlannedAgent<A>): HttpEndpoint {
+  /** The guard of an agent that only this machine reaches and that authenticates nobody. Throws for impossible hosts. */
+  #createGuard({ options, hosts }: PlannedAgent<A>): HostGuard | undefined {
     const { host, options: server } = this.#server;
-    const allowedHosts = [...(server.allowedHosts ?? []), ...hosts];
-    const guard = createHostGuard({ ...options, allowedHosts });
-    if (isAuthenticated(options) || !isLoopback(host, "listen")) return agent.endpoint;
-    return guardEndpoint(agent, guard, { basePath: options.basePath });
+    if (isAuthenticated(options) || !isLoopback(host, "listen")) return undefined;
+    return createHostGuard({ ...options, allowedHosts: [...(server.allowedHosts ?? []), ...hosts] });
   }
 
   /** Throws when another agent has the id or a host. */

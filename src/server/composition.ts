@@ -238,7 +238,7 @@ async function createService(
     publicError: admission.publicError,
     rates: backend.rates,
     accountsAnswers: backend.accountsAnswers,
-    clock,
+    clock: options.clock,
     interception: interceptors.length === 0 ? undefined : await loadInterception(interceptors),
     observer: await loadObserver(options, { logger, clock, telemetry: telemetry?.calls(card.card()) }),
   };

@@ -109,29 +109,34 @@ export async function openNamedAgents(givenOptions: ServeAgentsOptions, server: 
   const rates = await loadServerLimits(options, { clock, logger, skills });
   const arrivals = openArrivals(rates, process, options);
   const authentication = await openAuthentication(options, { clock, logger });
-  const front = await openFront(options, server, { authentication, arrivals });
-  const rest = server.guard && guardUnrouted(server.guard);
-  const catalogue = options.catalogue === true ? await import("./catalogue.js") : undefined;
-  const directory: Directory<ComposedLocalAgent> = new Directory({
-    basePath: options.basePath,
-    front,
-    catalogue:
-      catalogue && ((found) => catalogue.openCatalogue({ ...server, options, arrivals, directory: found }, rest)),
-    rest,
-  });
-  const shared: SharedParts = { ...server, options, directory, authentication, rates, arrivals };
-  const clients = new LocalClients(shared, await loadClients(process));
-  const plan = (path: string, agentOptions: ServedAgentOptions) => planAgent(shared, clients, path, agentOptions);
-  return {
-    shared,
-    directory,
-    plan,
-    *planned() {
-      for (const [path, agentOptions] of Object.entries(options.agents)) yield plan(path, agentOptions);
-    },
-    client: (path, of) => clients.client(path, of),
-    close: () => authentication.close(),
-  };
+  try {
+    const front = await openFront(options, server, { authentication, arrivals });
+    const rest = server.guard && guardUnrouted(server.guard);
+    const catalogue = options.catalogue === true ? await import("./catalogue.js") : undefined;
+    const directory: Directory<ComposedLocalAgent> = new Directory({
+      basePath: options.basePath,
+      front,
+      catalogue:
+        catalogue && ((found) => catalogue.openCatalogue({ ...server, options, arrivals, directory: found }, rest)),
+      rest,
+    });
+    const shared: SharedParts = { ...server, options, directory, authentication, rates, arrivals };
+    const clients = new LocalClients(shared, await loadClients(process));
+    const plan = (path: string, agentOptions: ServedAgentOptions) => planAgent(shared, clients, path, agentOptions);
+    return {
+      shared,
+      directory,
+      plan,
+      *planned() {
+        for (const [path, agentOptions] of Object.entries(options.agents)) yield plan(path, agentOptions);
+      },
+      client: (path, of) => clients.client(path, of),
+      close: () => authentication.close(),
+    };
+  } catch (error) {
+    await authentication.close();
+    throw error;
+  }
 }
 
 /** The ids of the skills on cards. A card with problems has none: composing its agent reports them. */
@@ -221,7 +226,7 @@ async function openFront(
     enter: admission.enter,
     publicError: admission.publicError,
     rates: arrivals,
-    clock,
+    clock: options.clock,
     // The agent of a call that has found it decides whether it is logged.
     observer: observer ?? { begin: () => new CallMeter(monotonic(clock)), end() {} },
   };

@@ -119,6 +119,7 @@ export async function listenWith(
 ): Promise<ListeningPort> {
   const { drainMs = defaultDrainMs, lameDuckMs = 0, basePath = "", clock = systemClock } = options;
   const { directory, registry, limits, unsent, logger, guard, tls } = handlers;
+  const signals = options.handleSignals === true ? await import("./end-signals.js") : undefined;
   const readiness = createReadiness();
   handlers.watchStore(readiness.setStoreReady);
   handlers.load?.watch(readiness.setLoadReady);
@@ -167,11 +168,7 @@ export async function listenWith(
     closing ??= shutDown().finally(() => stopHandlingSignals());
     return closing;
   };
-  let stopHandlingSignals = noop;
-  if (options.handleSignals === true) {
-    const { closeOnSignals } = await import("./end-signals.js");
-    stopHandlingSignals = closeOnSignals(close, logger);
-  }
+  const stopHandlingSignals = signals?.closeOnSignals(close, logger) ?? noop;
   const { port, grpcPort = port } = listeners;
   const url = boundAddress.address().origin + basePath;
   return { url, port, grpcPort, close, [Symbol.asyncDispose]: close };

@@ -167,6 +167,7 @@ async function serveAll<A extends ComposedAgent, P extends PlannedAgents<A>>(
   const logger = process.resolveLogger(options.logger);
   let agents: (P & PlannedAgents<A>) | undefined;
   let registry: AgentRegistry<A> | undefined;
+  let port: ListeningPort | undefined;
   const end = async (drainMs: number): Promise<void> => {
     admission.close();
     await registry?.close(drainMs);
@@ -196,7 +197,7 @@ async function serveAll<A extends ComposedAgent, P extends PlannedAgents<A>>(
     for (const agent of agents.planned()) await registry.put(agent.path, () => agent);
     // Opens the store even if there are no agents yet.
     const tasks = hasTasks ? await process.tasks() : undefined;
-    const port = await listenWith(options, boundAddress, {
+    port = await listenWith(options, boundAddress, {
       directory,
       registry,
       bindings,
@@ -225,7 +226,7 @@ async function serveAll<A extends ComposedAgent, P extends PlannedAgents<A>>(
     }
     return { port, registry, agents };
   } catch (error) {
-    await end(0);
+    await (port === undefined ? end(0) : port.close());
     throw error;
   }
 }

@@ -190,3 +190,15 @@ it("no key waits for more turns than there are other keys", () => {
     }),
   );
 });
+
+it("an item that was taken or canceled keeps no later one alive", () => {
+  const queue = new FairQueue<string>();
+  const first = queue.add("a", "first");
+  const second = queue.add("a", "second");
+  const third = queue.add("a", "third");
+  if (first === undefined || second === undefined || third === undefined) throw new Error("the queue has no limits");
+  queue.cancel(second);
+  expect(queue.takeFrom("a")).toBe("first");
+  for (const { link } of [first, second]) expect([link.older, link.newer]).toEqual([undefined, undefined]);
+  expect(third.isWaiting).toBe(true);
+});

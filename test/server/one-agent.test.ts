@@ -1,5 +1,6 @@
 import { artifact, Client, gateway, type ServeOptions, serve, type Turn } from "trivium";
 import { describe, expect, it } from "vitest";
+import { fixedPort } from "../support/fixed-port.js";
 import { recordingLogger } from "../support/recording-logger.js";
 
 const card = { name: "Alone", description: "Says for whom it works", version: "1.0.0" };
@@ -75,6 +76,17 @@ describe("a server of one agent", () => {
         "tasks are kept in memory and are lost with the process",
       ]);
     }
+  });
+
+  it.each(Object.entries(forms))("leaves its port when its start fails after it listens: %s", async (_, start) => {
+    const port = await fixedPort();
+    const { logger } = recordingLogger();
+    const info = (_fields: object, message?: string) => {
+      if (message === "listening") throw new Error("the log is closed");
+    };
+    await expect(start({ port, logger: { ...logger, info } })).rejects.toThrow("the log is closed");
+    await using server = await start({ port });
+    expect(server.port).toBe(port);
   });
 });
 

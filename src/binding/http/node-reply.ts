@@ -1,7 +1,6 @@
 import type { ServerResponse } from "node:http";
-import { type Clock, timerMs } from "../../protocol/async/clock.js";
+import { type Clock, callerClock, timerMs } from "../../protocol/async/clock.js";
 import { leaveStream } from "../../protocol/async/steps.js";
-import { systemClock } from "../../protocol/async/system-clock.js";
 import type { CallTimes } from "../listen/connection.js";
 import { awaitsContinue } from "../listen/continue.js";
 import type { HttpReply } from "./http.js";
@@ -22,7 +21,7 @@ const drainMaxBytes = 64 * 1024;
 /** Writes a reply. Throws before writing anything if a header is invalid. */
 export function writeReply(req: NodeIncoming, res: NodeResponse, reply: HttpReply, times: CallTimes): void {
   const { body } = reply;
-  const { replyStallMs, clock = systemClock } = times;
+  const { replyStallMs, clock = callerClock } = times;
   const headers = headerPairs(reply);
   if (isPieces(body)) {
     const iterator = body[Symbol.asyncIterator]();

@@ -1,7 +1,6 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { type Clock, callerClock } from "../../protocol/async/clock.js";
 import { endStep, leaveStream, type Step } from "../../protocol/async/steps.js";
-import { systemClock } from "../../protocol/async/system-clock.js";
 import { sliceText } from "../../protocol/codec/text-slices.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import type { StreamWriter, WireEvent } from "../../version/codec.js";
@@ -301,7 +300,7 @@ export class EventStream implements AsyncIterableIterator<string> {
   #quietTicks = 0;
 
   constructor(items: AsyncIterable<StreamItem>, form: EventStreamForm, call: EventStreamCall) {
-    const { limits, clock = systemClock } = call.service;
+    const { limits, clock = callerClock } = call.service;
     this.#items = items[Symbol.asyncIterator]();
     this.#form = form;
     this.#call = call;
@@ -516,7 +515,7 @@ export class EventStream implements AsyncIterableIterator<string> {
   }
 
   #startTick(): void {
-    const { limits, clock = systemClock } = this.#call.service;
+    const { limits, clock = callerClock } = this.#call.service;
     this.#cancelTimer = clock.after(limits.keepAliveMs / 2, this.#onTick);
   }
 

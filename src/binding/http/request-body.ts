@@ -1,8 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
-import type { Clock } from "../../protocol/async/clock.js";
+import { type Clock, callerClock } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
-import { systemClock } from "../../protocol/async/system-clock.js";
 import { isTooShort, JsonValueCounter } from "../../protocol/codec/value-count.js";
 import { A2AError } from "../../protocol/errors.js";
 import { concat } from "../concat.js";
@@ -276,7 +275,7 @@ export class BodyWatch {
   #bytes = 0;
 
   /** Starts watching. Calls `fail` at most once, with a `requestTimeout` error. */
-  constructor(times: CallTimes, fail: (error: A2AError) => void, clock = times.clock ?? systemClock) {
+  constructor(times: CallTimes, fail: (error: A2AError) => void, clock = times.clock ?? callerClock) {
     this.#times = times;
     this.#fail = fail;
     this.#clock = clock;

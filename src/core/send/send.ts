@@ -65,8 +65,8 @@ export interface SendCall {
   readonly runtime: Runtime;
   readonly policy: SendPolicy;
   readonly request: SendMessageRequest;
-  /** Size of the request's message, measured once for all limits. */
-  readonly messageBytes: number;
+  /** Returns the size of the request's message. Measures once, after the checks that refuse a send without it. */
+  readonly measureMessage: () => number;
   readonly context: ServerContext;
   readonly scope: Scope;
   /** Reverts the count of a new task, for limits of callers. */
@@ -213,14 +213,14 @@ async function countTask(call: SendCall): Promise<SendCall> {
 
 /** Runs `start` once a turn for a new task of the owner may begin. Rejects over the limits of turns and of tasks. */
 async function withRoom<T>(call: SendCall, start: () => Promise<T>): Promise<T> {
-  const { runtime, scope, context, messageBytes } = call;
+  const { runtime, scope, context } = call;
   let leave = noop;
   try {
     // An agent that makes no tasks need not wait for their count.
     const admission = needsNoStore(call) ? undefined : runtime.quota.admit(scope);
     if (admission !== undefined) await admission;
     // No `await` between free room and the start: another send could take the room.
-    const room = runtime.turns.waitForRoom({ scope, slots: context.quota?.turns }, messageBytes);
+    const room = runtime.turns.waitForRoom({ scope, slots: context.quota?.turns }, call.measureMessage());
     if (room !== undefined) leave = await room;
   } catch (error) {
     call.uncount?.();
@@ -252,7 +252,7 @@ export function startNew({ call, start, register }: SentMessage, receiver: Outco
 
 // A reply without a task is recorded after it is sent.
 function recordReply(
-  { runtime, scope, messageBytes }: SendCall,
+  { runtime, scope, measureMessage }: SendCall,
   message: Message,
   receiver: OutcomeReceiver,
 ): OutcomeReceiver {
@@ -262,7 +262,7 @@ function recordReply(
     replyMaxBytes: receiver.replyMaxBytes,
     reply(reply, bytes) {
       receiver.reply(reply, bytes);
-      replies.add(scope, { message, bytes: messageBytes }, { message: reply, bytes });
+      replies.add(scope, { message, bytes: measureMessage() }, { message: reply, bytes });
     },
     task: (live) => receiver.task(live),
     fail: (error) => receiver.fail(error),
@@ -302,10 +302,10 @@ const repeatedMaxBytes = 64 * 1024;
  * Which parts of the task the answer to a send has. The sender knows its message already, so a large one is left out,
  * unless the request has a `historyLength`.
  */
-export function answerOptions({ request: { message, configuration }, messageBytes }: SendCall): CopyOptions {
+export function answerOptions({ request: { message, configuration }, measureMessage }: SendCall): CopyOptions {
   const historyLength = configuration?.historyLength;
   if (historyLength !== undefined || message === undefined) return { historyLength };
-  return messageBytes > repeatedMaxBytes ? { withoutMessage: message.messageId } : {};
+  return measureMessage() > repeatedMaxBytes ? { withoutMessage: message.messageId } : {};
 }
 
 /** Throws when a task ended without taking the message of a send. */

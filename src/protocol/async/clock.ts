@@ -27,7 +27,7 @@ export function monotonic(clock: Clock): number {
 export const callerClock: Clock = {
   now: () => Date.now(),
   after(ms, run) {
-    const timer = setTimeout(run, ms);
+    const timer = setTimeout(run, timerMs(ms));
     return () => clearTimeout(timer);
   },
 };

@@ -21,6 +21,16 @@ function serveAll(options: ServeAgentsOptions) {
 const bindings = ["JSONRPC", "GRPC", "HTTP+JSON", "CONNECT"] as const;
 
 describe("an agent of a server", () => {
+  it("stays as it is when its replacement names an impossible host", async () => {
+    await using server = await serveAll({ agents: { "/weather": release("one") } });
+    const impossible = server.agents.set("/weather", release("two", { hosts: ["public"] }));
+    await expect(impossible).rejects.toThrow(/public/);
+    await using client = await Client.connect(`${server.url}/weather`, { cardCache: false });
+    expect((await client.send("hi")).text).toBe("one hi");
+    await server.agents.set("/weather", release("two"));
+    expect((await client.send("hi")).text).toBe("two hi");
+  });
+
   it("is added, replaced and removed while the server runs", async () => {
     await using server = await serveAll({ agents: {} });
     const cardOf = (etag = "") =>
