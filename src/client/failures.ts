@@ -3,7 +3,9 @@ import { A2AError, ConnectionError, errorTable } from "../protocol/errors.js";
 import { CredentialsError, NoInterfaceError } from "./connection.js";
 
 // What a failed call means for the next step: another interface (`shouldTryNextInterface`), a retry (`isRetryable`), or
-// an error for the caller. Nothing else decides that. `retrying.ts` decides only how long and how often,
+// an error for the caller. Two places decide more: `interface-client.ts` repeats a call once with renewed credentials, and
+// `stream/resumption.ts` follows a task by polling where the agent cannot resume its stream. `compose.ts` says which sends
+// are repeatable. `retrying.ts` decides only how long and how often,
 // `interface-pool.ts` which interface comes next. What an error code means is a column of `errorTable`.
 //
 // All of it depends on one fact: had the request left? `ConnectionError.written` says so. `binding/fetch/node-fetch.ts`

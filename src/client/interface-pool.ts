@@ -92,7 +92,7 @@ type Call<T> = (client: InterfaceClient, options: CallOptions) => Promise<T>;
 /**
  * The interfaces of a card, tried in order: a failing one leads to the next and is skipped for a while. A call that may
  * have reached an agent is not sent to another interface unless it is safe to repeat. So an interface is probed before it
- * gets such a message if it has failed, or if the card does not state its own version (design 7.3).
+ * gets such a message if it has failed, or if the card does not state its own version.
  */
 export class InterfacePool implements Attempt {
   readonly #options: InterfacePoolOptions;

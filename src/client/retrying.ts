@@ -50,7 +50,7 @@ export interface Retries {
   recordSuccess(): void;
 }
 
-/** Decides on retries: exponential backoff with full jitter, the agent's `Retry-After` where present, and a budget. */
+/** Finds the pauses between retries: exponential backoff with full jitter, the agent's `Retry-After` where present, and a budget. */
 export function createRetries(options: RetryOptions = {}, random: () => number = Math.random): Retries {
   const { maxAttempts = 4, firstPauseMs = 200, maxPauseMs = 5_000, maxRetryAfterMs = 60_000, budget = 20 } = options;
   const unsentMs = maxAttempts > 1 ? (options.unsentMs ?? 8_000) : 0;
@@ -121,7 +121,7 @@ export interface RetryingOptions extends RetryParts {
   readonly waits: boolean;
 }
 
-/** Retries calls that may succeed a little later (design 7.4). The time limit of a call covers all its attempts. */
+/** Retries calls that may succeed a little later. The time limit of a call covers all its attempts. */
 export function withRetries(next: Attempt, options: RetryingOptions): Attempt {
   const { retries, clock, isRepeatable, closeSignal, waits } = options;
   const run = async <T>(

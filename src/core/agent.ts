@@ -97,7 +97,7 @@ export interface Turn {
   readonly metadata: JsonObject | undefined;
   /** URIs of the extensions active for the call. */
   readonly extensions: readonly string[];
-  /** The caller. Without `authenticate`, all callers are the owner `anonymous`. */
+  /** The caller. Without `auth` or `authenticate`, all callers are the owner `anonymous`. */
   readonly principal: Principal;
   /**
    * Returns a header, or a value of gRPC metadata, of the call that started the turn; names are case-insensitive, and

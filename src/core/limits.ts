@@ -19,7 +19,7 @@ export interface TaskLimits {
   readonly pageMaxBytes: number;
   /** Messages in the history of a task. Default: 1,000. */
   readonly historyMaxMessages: number;
-  /** Concurrent turns of one owner. Without `authenticate` only the process limit applies. Default: 1,000. */
+  /** Concurrent turns of one owner. Without `auth` or `authenticate` only the process limit applies. Default: 1,000. */
   readonly turnsPerOwner: number;
   /** Concurrent turns of the process. Default: 20,000. */
   readonly turnsPerProcess: number;

@@ -31,7 +31,7 @@ interface ErrorColumns {
 
 /** One row of the table: the form of an error in each binding (spec 5.4), and what follows from it. */
 export interface ErrorRow extends ErrorColumns {
-  /** `ErrorInfo.reason`. Set for the nine A2A errors and for this framework's own. */
+  /** `ErrorInfo.reason`: the protocol's for the nine A2A errors, else the framework's own. */
   readonly reason: string;
   readonly jsonRpc: number;
   readonly grpc: number;
@@ -64,7 +64,8 @@ const finalAnswer = {
 } as const satisfies ErrorColumns;
 
 /**
- * All errors and their forms in each binding (spec 3.3.2, 5.4, 9.5): `errorTable[error.code].http` is the HTTP status;
+ * All errors and their forms in each binding (spec 3.3.2, 5.4, 9.5): `errorTable[error.code].http` is the HTTP status,
+ * but that `unavailable` is 502 once the work of a call has begun, and that JSON-RPC and gRPC answer most errors with 200;
  * `jsonRpc` and `grpc` are the other codes, `reason` identifies the error for programs. If several errors share a
  * JSON-RPC code, readers take the first.
  */

@@ -2,7 +2,7 @@
 export interface PushLimits {
   /** Concurrent calls to webhooks in the process. Default: 512. */
   readonly pushCallsAtOnce: number;
-  /** Concurrent calls to webhooks of one owner. Without `authenticate` only the process limit applies. Default: 128. */
+  /** Concurrent calls to webhooks of one owner. Without `auth` or `authenticate` only the process limit applies. Default: 128. */
   readonly pushCallsPerOwner: number;
   /**
    * Largest number of concurrent calls to one destination (scheme, host and port). Each owner starts with 4 per

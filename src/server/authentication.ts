@@ -77,7 +77,7 @@ export function assertCallersKnown(
   );
 }
 
-/** The one principal of an agent without `authenticate`. */
+/** The one principal of an agent without `auth` and `authenticate`. */
 export const anonymous: Principal = Object.freeze({ owner: "anonymous" });
 
 const everyone: IdentifiedCaller = { principal: anonymous };

@@ -19,7 +19,8 @@ import { defaultOverloadLimits, type OverloadLimits } from "./overload/limits.js
 // requests (`binding/service.ts`), tasks and turns (`core/limits.ts`), webhooks (`push/limits.ts`), content
 // (`protocol/validation-limits.ts`), overload (`overload/limits.ts`), and bytes and streams of the process (here). A
 // new limit is a member of one of these interfaces, with its docstring, and of the defaults beside it. Here it gets a
-// rule if it is not just a number (`limitRules`; a duration needs only a name that ends with `Ms`), a row of
+// rule if it is not just a number (`limitRules`; a duration needs only a name that ends with `Ms`,
+// and `positiveDurations` if it may not be 0), a row of
 // `limitPairs` if it may contradict another, and its name in `processLimits` if an agent cannot have it for itself.
 // Limits that no option changes are `FixedLimits`.
 
@@ -34,7 +35,7 @@ export interface AdmissionLimits extends BindingLimits {
    * MiB.
    */
   readonly inFlightMaxBytes: number;
-  /** Open streams of one principal. Without `authenticate` only the process limit applies. Default: 1,000. */
+  /** Open streams of one principal. Without `auth` or `authenticate` only the process limit applies. Default: 1,000. */
   readonly streamsPerPrincipal: number;
   /** Open streams of the process. Default: 20,000. */
   readonly streamsPerProcess: number;

@@ -48,7 +48,7 @@ const endMs = 500;
 
 /**
  * A stream that continues when its connection breaks: after the last event if the agent numbers its events, else from a
- * snapshot of the task, else by polling the task (design 7.5).
+ * snapshot of the task, else by polling the task.
  */
 export class ResumingStream implements AsyncIterableIterator<StreamItem, undefined> {
   readonly #options: ResumingStreamOptions;

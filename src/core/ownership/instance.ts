@@ -33,8 +33,8 @@ const orphanPage = 100;
 const pauseMs = 60_000;
 
 /**
- * This process's lease on the tasks it runs: one row in the store, renewed by a heartbeat that nothing else may delay.
- * With each heartbeat the members take over orphaned tasks and wake due ones.
+ * The heartbeat of this process: it renews the lease (`core/lease.ts`), which nothing else may delay, and sweeps after each
+ * beat. The members take over orphaned tasks and wake due ones.
  */
 export interface Instance {
   /** Adds a handler; `current` returns its runtime. */

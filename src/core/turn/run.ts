@@ -45,6 +45,7 @@ import { TurnWriter } from "./writer.js";
 //   drained, out of memory     the task waits for another process or for its caller if it can, else FAILED
 //   failed                     FAILED; an error before the first event refuses the message instead
 //   returned without a stop    COMPLETED
+//   returned after a stop      only the end of the turn; the task waits for its caller
 //
 // A turn without a task has a receiver in its place (`TurnTarget`), which hears of a reply, a task or an error.
 

@@ -1,7 +1,7 @@
 import type { Hint, Signals } from "../../core/ports.js";
 import { pause } from "../../protocol/async/pause.js";
 import { type Logger, silentLogger } from "../../protocol/logger.js";
-import { keepAlive } from "../sql/keep-alive.js";
+import { keepAlive } from "../sql/keep-process-alive.js";
 import { createListener, type ListenerOptions } from "./listener.js";
 import { createPresence } from "./presence.js";
 
