@@ -81,14 +81,17 @@ async function sendInTime(
   { deadlines }: Pick<ReturnType<typeof patient>, "deadlines">,
   send: (text: string) => Promise<void>,
 ): Promise<number> {
+  let inboxCount = 0;
   for (let count = 1; ; count++) {
     const text = `wait ${count}`;
     const latest = Date.now() + timeoutMs * 1.5;
     await send(text);
     const deadline = deadlines.get(text);
     if (deadline !== undefined && deadline < latest) return deadline;
-    // It was not read yet, or too late.
-    if (deadlines.has(text)) expect(deadline).toBeDefined();
+    // It was not read yet, or too late. Or it came through another process while the turn before was ending: that turn takes
+    // it from the inbox, which stores no deadlines. That is rare, so it does not happen three times.
+    if (deadlines.has(text) && deadline === undefined) inboxCount += 1;
+    expect(inboxCount).toBeLessThan(3);
   }
 }
 
