@@ -7,7 +7,7 @@ export type {
   Secret,
   StoredTokens,
   TokenStore,
-} from "./auth/options.js";
+} from "./auth/credential-options.js";
 export type { Alternative, Requirements } from "./auth/requirements.js";
 export type { Transport } from "./binding/transport.js";
 export { CardError } from "./card/check.js";

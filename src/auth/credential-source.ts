@@ -1,8 +1,8 @@
 import { type A2AError, changeError } from "../protocol/errors.js";
 import type { AgentCard, SecurityScheme } from "../protocol/model.js";
-import { checkOptions } from "./check-options.js";
+import { checkCredentials } from "./check-credentials.js";
+import type { CredentialEnvironment, CredentialOptions, CredentialProvider, Secret } from "./credential-options.js";
 import type { Credential, CredentialSource } from "./credentials.js";
-import type { CredentialEnvironment, CredentialOptions, CredentialProvider, Secret } from "./options.js";
 import { type CredentialPart, untilAborted } from "./part.js";
 import { checkCredential, isSameCredential, mergeCredentials } from "./placement.js";
 import { quote, schemePart } from "./scheme-part.js";
@@ -19,7 +19,7 @@ export function credentialSource(
   environment: CredentialEnvironment,
 ): CredentialSource {
   if (typeof credentials === "function") return providerSource(card, credentials);
-  checkOptions(credentials);
+  checkCredentials(credentials);
   return schemeSource(pickRequirement(card, credentials, environment));
 }
 

@@ -1,7 +1,7 @@
 import { base64FromBytes } from "../protocol/base64.js";
 import type { SecurityScheme } from "../protocol/model.js";
+import type { BasicSecret, CredentialEnvironment, OAuthSecret, Secret } from "./credential-options.js";
 import type { TokenUse } from "./oauth/token-use.js";
-import type { BasicSecret, CredentialEnvironment, OAuthSecret, Secret } from "./options.js";
 import { type CredentialPart, untilAborted } from "./part.js";
 import {
   bearerPlacement,

@@ -1,5 +1,5 @@
 import { grpcAddress, type Rule, url } from "../protocol/check/rules.js";
-import { trimSlashes } from "../protocol/http-rules.js";
+import { trimSlashes } from "../protocol/http-routes.js";
 import {
   type Caller,
   createForwardedReader,

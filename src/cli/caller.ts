@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { CredentialOptions, CredentialProvider } from "../auth/options.js";
+import type { CredentialOptions, CredentialProvider } from "../auth/credential-options.js";
 import type { ClientTls } from "../binding/fetch/client-tls.js";
 import type { ConnectOptions } from "../client/options.js";
 import { readErrorMessage } from "../protocol/errors.js";

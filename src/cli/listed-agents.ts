@@ -5,7 +5,7 @@ import { createNodeFetch } from "../binding/fetch/node-fetch.js";
 import type { ConnectOptions } from "../client/options.js";
 import { isJsonObject } from "../protocol/codec/outline/dynamic.js";
 import { A2AError } from "../protocol/errors.js";
-import { trimSlashes } from "../protocol/http-rules.js";
+import { trimSlashes } from "../protocol/http-routes.js";
 
 // A server with `catalogue: true` lists its agents. `card --all` prints them; a command that finds no agent at a URL names them.
 

@@ -8,7 +8,7 @@ export type {
   Secret,
   StoredTokens,
   TokenStore,
-} from "../auth/options.js";
+} from "../auth/credential-options.js";
 export type { Transport } from "../binding/transport.js";
 export {
   type FromJsonOptions,

@@ -1,4 +1,4 @@
-import type { CredentialOptions, CredentialProvider } from "../auth/options.js";
+import type { CredentialOptions, CredentialProvider } from "../auth/credential-options.js";
 import type { ClientTls } from "../binding/fetch/client-tls.js";
 import type { Clock } from "../protocol/async/clock.js";
 import type { CallOptions } from "../protocol/context.js";

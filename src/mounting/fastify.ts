@@ -1,7 +1,7 @@
 // Entry `trivium/fastify`: mounts an agent in Fastify 5 as a plugin.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { firstSegments } from "../binding/http/mount.js";
-import { trimSlashes } from "../protocol/http-rules.js";
+import { trimSlashes } from "../protocol/http-routes.js";
 import { type AgentSource, createAgentLoader } from "./source.js";
 
 export type { AgentSource } from "./source.js";

@@ -7,7 +7,7 @@ import { isFresh } from "../card/conditional.js";
 import { cacheRecent, type EncodedBody, encode } from "../card/encoded.js";
 import { createLocations } from "../card/urls.js";
 import { A2AError, errorTable } from "../protocol/errors.js";
-import { trimSlashes } from "../protocol/http-rules.js";
+import { trimSlashes } from "../protocol/http-routes.js";
 import type { AgentCard } from "../protocol/model.js";
 import { isAuthenticated } from "./authentication.js";
 import { type Catalogue, type DirectoryEntry, toPath } from "./directory.js";

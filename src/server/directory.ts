@@ -2,7 +2,7 @@ import type { HttpEndpoint, HttpRequest } from "../binding/http/http.js";
 import { findPathBelow, mountRequest } from "../binding/http/mount.js";
 import type { AddressedService, NamedTenant, Service } from "../binding/service.js";
 import { A2AError } from "../protocol/errors.js";
-import { trimSlashes } from "../protocol/http-rules.js";
+import { trimSlashes } from "../protocol/http-routes.js";
 import { nearest } from "../protocol/nearest.js";
 import type { Version } from "../version/codec.js";
 import { versionNames } from "../version/versions.js";

@@ -11,7 +11,7 @@ import { renameOptions } from "../protocol/check/former-options.js";
 import { assertOptions } from "../protocol/check/rules.js";
 import { omitUndefined } from "../protocol/defaults.js";
 import { A2AError } from "../protocol/errors.js";
-import { trimSlashes } from "../protocol/http-rules.js";
+import { trimSlashes } from "../protocol/http-routes.js";
 import { newId } from "../protocol/id/new-id.js";
 import { type Logger, withFields } from "../protocol/logger.js";
 import { loadOpenTelemetry } from "../telemetry/api.js";

@@ -63,7 +63,7 @@ const loadPauseMs = 100;
 const loadPatienceMs = 2_000;
 
 /** The address of a server: what it was asked for, and from when it listens what it got. */
-export interface BoundAddress {
+export interface ServerAddress {
   readonly host: string;
   readonly port: number;
   readonly grpcPort: number | undefined;
@@ -72,7 +72,8 @@ export interface BoundAddress {
   listeners: Listeners | undefined;
 }
 
-export function bindAddress(options: Pick<ListenOptions, "port" | "host" | "grpcPort" | "tls">): BoundAddress {
+/** The address that the options ask for. Nothing is bound yet. */
+export function planAddress(options: Pick<ListenOptions, "port" | "host" | "grpcPort" | "tls">): ServerAddress {
   const { port = readPort(), host = defaultHost, grpcPort, tls } = options;
   const scheme = tls === undefined ? "http" : "https";
   return {
@@ -114,7 +115,7 @@ export interface PortHandlers {
 /** Listens, and serves until the port is closed. */
 export async function listenWith(
   options: HostOptions & ListenOptions,
-  boundAddress: BoundAddress,
+  serverAddress: ServerAddress,
   handlers: PortHandlers,
 ): Promise<ListeningPort> {
   const { drainMs = defaultDrainMs, lameDuckMs = 0, basePath = "", clock = systemClock } = options;
@@ -123,7 +124,7 @@ export async function listenWith(
   const readiness = createReadiness();
   handlers.watchStore(readiness.setStoreReady);
   handlers.load?.watch(readiness.setLoadReady);
-  const { host, port: requestedPort, grpcPort: requestedGrpcPort } = boundAddress;
+  const { host, port: requestedPort, grpcPort: requestedGrpcPort } = serverAddress;
   const listeners = await openListeners({
     host,
     port: requestedPort,
@@ -140,7 +141,7 @@ export async function listenWith(
     refuse: guard && ((caller: Pick<CallHead, "header">) => guard.grpc(caller)?.error),
     http: createHttp(options, handlers, readiness),
   });
-  boundAddress.listeners = listeners;
+  serverAddress.listeners = listeners;
   readiness.watch((serving) => {
     listeners.engine?.setServing(serving);
     registry.setServing(serving);
@@ -170,7 +171,7 @@ export async function listenWith(
   };
   const stopHandlingSignals = signals?.closeOnSignals(close, logger) ?? noop;
   const { port, grpcPort = port } = listeners;
-  const url = boundAddress.address().origin + basePath;
+  const url = serverAddress.address().origin + basePath;
   return { url, port, grpcPort, close, [Symbol.asyncDispose]: close };
 }
 

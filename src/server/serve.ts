@@ -14,7 +14,7 @@ import type { MultiAgentServer } from "./multi-agent.js";
 import type { ServeAgentsOptions, ServedAgentOptions } from "./multi-agent-options.js";
 import { serveRule } from "./option-rules.js";
 import type { AgentOptions, HostOptions, ListenOptions, ServeOptions } from "./options.js";
-import { bindAddress, defaultDrainMs, type ListeningPort, listenWith } from "./port.js";
+import { defaultDrainMs, type ListeningPort, listenWith, planAddress } from "./port.js";
 import { openServerProcess } from "./server-process.js";
 
 // From options to a listening port: the one way of every server, whether it has one agent, agents with names, or a gateway.
@@ -160,8 +160,8 @@ async function serveAll<A extends ComposedAgent, P extends PlannedAgents<A>>(
   options: ServerOptions,
   { agentOptions = [], hasTasks, plan }: Contents<P & PlannedAgents<A>>,
 ): Promise<{ readonly port: ListeningPort; readonly registry: AgentRegistry<A>; readonly agents: P }> {
-  const boundAddress = bindAddress(options);
-  const { host } = boundAddress;
+  const serverAddress = planAddress(options);
+  const { host } = serverAddress;
   const process = await openServerProcess(options);
   const { clock, load, admission } = process;
   const logger = process.resolveLogger(options.logger);
@@ -188,8 +188,8 @@ async function serveAll<A extends ComposedAgent, P extends PlannedAgents<A>>(
       clock,
       logger,
       drainMs: options.drainMs ?? defaultDrainMs,
-      address: () => boundAddress.address(),
-      listeners: () => boundAddress.listeners,
+      address: () => serverAddress.address(),
+      listeners: () => serverAddress.listeners,
     };
     agents = await plan(server);
     const { directory } = agents;
@@ -197,7 +197,7 @@ async function serveAll<A extends ComposedAgent, P extends PlannedAgents<A>>(
     for (const agent of agents.planned()) await registry.put(agent.path, () => agent);
     // Opens the store even if there are no agents yet.
     const tasks = hasTasks ? await process.tasks() : undefined;
-    port = await listenWith(options, boundAddress, {
+    port = await listenWith(options, serverAddress, {
       directory,
       registry,
       bindings,

@@ -1,12 +1,12 @@
 import type { Message as AnyMessage, DescService, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { CallOptions, ServerContext } from "../protocol/context.js";
 import type { A2AError, ErrorCode, FieldViolation } from "../protocol/errors.js";
-import type { HttpRoute } from "../protocol/http-rules.js";
+import type { HttpRoute } from "../protocol/http-routes.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Operation, Operations, StreamItem } from "../protocol/operations.js";
 import type { TaskNames } from "../protocol/task-names.js";
 
-export type { HttpRoute } from "../protocol/http-rules.js";
+export type { HttpRoute } from "../protocol/http-routes.js";
 
 // The contract of a version: a model codec (its objects ⇄ the 1.0 messages), an adapter for each of its bindings, and a
 // stream adapter. A binding takes adapters and loops over them; it never names a version. `versions.ts` is the table of

@@ -1,8 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import { fromJson, type JsonObject } from "@bufbuild/protobuf";
+import type { CredentialEnvironment, CredentialOptions, OAuthSecret } from "../../src/auth/credential-options.js";
 import { credentialSource } from "../../src/auth/credential-source.js";
 import type { CredentialSource } from "../../src/auth/credentials.js";
-import type { CredentialEnvironment, CredentialOptions, OAuthSecret } from "../../src/auth/options.js";
 import { A2AError, type ErrorCode } from "../../src/protocol/errors.js";
 import { type AgentCard, AgentCardSchema } from "../../src/protocol/model.js";
 import type { VirtualClock } from "../support/virtual-clock.js";

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import type { CredentialOptions } from "../../src/auth/options.js";
+import type { CredentialOptions } from "../../src/auth/credential-options.js";
 import type { Connection } from "../../src/client/connection.js";
 import { Client } from "../../src/client/node.js";
 import { bindingRow } from "../../src/protocol/bindings.js";

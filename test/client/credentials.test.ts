@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import type { CredentialOptions, DeviceCodePrompt } from "../../src/auth/options.js";
+import type { CredentialOptions, DeviceCodePrompt } from "../../src/auth/credential-options.js";
 import { Client } from "../../src/client/node.js";
 import { authorizationServer, tokenAnswer } from "../auth/authorization-server.js";
 import { apiKey, clientCredentials, http, oauth2, openIdConnect, timerOf } from "../auth/sources.js";

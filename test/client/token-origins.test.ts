@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { OAuthSecret } from "../../src/auth/options.js";
+import type { OAuthSecret } from "../../src/auth/credential-options.js";
 import { Client } from "../../src/client/node.js";
 import { type AuthorizationServer, authorizationServer, tokenAnswer } from "../auth/authorization-server.js";
 import { clientCredentials, oauth2, openIdConnect, timerOf } from "../auth/sources.js";

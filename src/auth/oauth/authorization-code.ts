@@ -6,7 +6,7 @@ import {
   validateAuthResponse,
 } from "oauth4webapi";
 import { A2AError } from "../../protocol/errors.js";
-import type { AuthorizationCodeFlow } from "../options.js";
+import type { AuthorizationCodeFlow } from "../credential-options.js";
 import { untilAborted } from "../part.js";
 import { type AuthEndpoint, assertServer, describeEndpoint } from "./server-request.js";
 import { isErrorCode, type OAuthClient, oauthError, requestToken, type Token } from "./token-request.js";

@@ -2,7 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { pause } from "../../protocol/async/pause.js";
 import { maySendSecret } from "../../protocol/authorization/may-send-secret.js";
 import { A2AError } from "../../protocol/errors.js";
-import type { DeviceCodePrompt } from "../options.js";
+import type { DeviceCodePrompt } from "../credential-options.js";
 import { untilAborted } from "../part.js";
 import { type AuthEndpoint, describeEndpoint, readDuration, readText } from "./server-request.js";
 import { findOAuthError, type OAuthClient, oauthError, requestToken, sendForm, type Token } from "./token-request.js";

@@ -4,7 +4,7 @@ import { maySendSecret } from "../../protocol/authorization/may-send-secret.js";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { A2AError } from "../../protocol/errors.js";
 import { type Fetch, type FetchInit, type HttpAnswer, listCauses, readTextWithin } from "../../protocol/fetch.js";
-import type { CredentialEnvironment, OAuthSecret } from "../options.js";
+import type { CredentialEnvironment, OAuthSecret } from "../credential-options.js";
 import { UntrustedOriginError } from "./untrusted-origin.js";
 
 /** An environment with its defaults. */

@@ -1,7 +1,7 @@
 import { A2AError } from "../../protocol/errors.js";
 import { findErrorScopes } from "../challenge.js";
+import type { CredentialEnvironment } from "../credential-options.js";
 import type { Credential } from "../credentials.js";
-import type { CredentialEnvironment } from "../options.js";
 import { type CredentialPart, untilAborted } from "../part.js";
 import { createDeviceCodeFlow, type DeviceCodeFlow } from "./device-code.js";
 import {

@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { A2AError } from "../../protocol/errors.js";
-import type { OAuthSecret } from "../options.js";
+import type { OAuthSecret } from "../credential-options.js";
 import {
   type AuthEndpoint,
   answerError,

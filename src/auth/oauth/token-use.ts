@@ -1,4 +1,4 @@
-import type { OAuthSecret } from "../options.js";
+import type { OAuthSecret } from "../credential-options.js";
 import type { Placement } from "../placement.js";
 
 /** The endpoints of an authorization server. */

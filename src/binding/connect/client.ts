@@ -6,7 +6,7 @@ import { maxReplyValues, tooManyReplyValues } from "../../protocol/codec/reply-v
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
 import type { HttpAnswer } from "../../protocol/fetch.js";
-import { trimSlashes } from "../../protocol/http-rules.js";
+import { trimSlashes } from "../../protocol/http-routes.js";
 import type { Operation, StreamItem } from "../../protocol/operations.js";
 import type { GrpcAdapter } from "../../version/codec.js";
 import { concat } from "../concat.js";

@@ -3,7 +3,7 @@ import { readAnswer } from "../../protocol/codec/json/reading.js";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError, CallError } from "../../protocol/errors.js";
-import { trimSlashes } from "../../protocol/http-rules.js";
+import { trimSlashes } from "../../protocol/http-routes.js";
 import type { Operation, Operations } from "../../protocol/operations.js";
 import type { HttpJsonAdapter } from "../../version/codec.js";
 import { parseAnswer, parseOrNothing, readReply, withAnswerHeaders } from "../fetch/answer.js";

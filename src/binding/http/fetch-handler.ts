@@ -1,6 +1,6 @@
 import { leaveStream } from "../../protocol/async/steps.js";
 import type { ReadHeader } from "../../protocol/context.js";
-import { trimSlashes } from "../../protocol/http-rules.js";
+import { trimSlashes } from "../../protocol/http-routes.js";
 import { isObject } from "../../protocol/kinds.js";
 import { defaultListenerLimits } from "../listen/connection.js";
 import { conflictingHosts } from "./conflicting-host.js";

@@ -1,5 +1,5 @@
 import type { PeerCertificate, ReadHeader } from "../../protocol/context.js";
-import { trimSlashes } from "../../protocol/http-rules.js";
+import { trimSlashes } from "../../protocol/http-routes.js";
 import type { HttpEndpoint, HttpRequest } from "./http.js";
 
 // Where an endpoint is mounted. Some frameworks cut the mount path off a request and some do not; the URLs of the card

@@ -1,4 +1,4 @@
-import type { OAuthSecret } from "../../auth/options.js";
+import type { OAuthSecret } from "../../auth/credential-options.js";
 import type { AuthorizationPrompt } from "../../client/options.js";
 import { loginTokenStore } from "./logins.js";
 import { signInByLoopback } from "./loopback.js";

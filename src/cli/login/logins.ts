@@ -1,7 +1,7 @@
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import type { StoredTokens, TokenStore } from "../../auth/options.js";
+import type { StoredTokens, TokenStore } from "../../auth/credential-options.js";
 
 /** The file of the tokens of `--login`, readable by the user alone. */
 function loginsFile(): string {

@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { AuthorizationCodeRequest } from "../../auth/options.js";
+import type { AuthorizationCodeRequest } from "../../auth/credential-options.js";
 
 const path = "/callback";
 

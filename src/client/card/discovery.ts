@@ -2,7 +2,7 @@ import { parseAnswer, readText, withAnswerHeaders } from "../../binding/fetch/an
 import { fetchFailure } from "../../binding/fetch/failure.js";
 import { A2AError, CallError } from "../../protocol/errors.js";
 import type { Fetch } from "../../protocol/fetch.js";
-import { trimSlashes } from "../../protocol/http-rules.js";
+import { trimSlashes } from "../../protocol/http-routes.js";
 import type { AgentCard } from "../../protocol/model.js";
 import { parseVersion, versionParameter } from "../../protocol/service-parameters.js";
 import { isListed } from "../../version/traits.js";

@@ -1,7 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { validate } from "../../protocol/check/validate.js";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
-import { httpRoutes, sortRoutes } from "../../protocol/http-rules.js";
+import { httpRoutes, sortRoutes } from "../../protocol/http-routes.js";
 import { AgentCardSchema } from "../../protocol/model.js";
 import { operations } from "../../protocol/operations.js";
 import { a2aMediaType } from "../../protocol/service-parameters.js";

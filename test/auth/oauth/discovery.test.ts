@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
+import type { CredentialEnvironment, OAuthSecret } from "../../../src/auth/credential-options.js";
 import { credentialSource } from "../../../src/auth/credential-source.js";
-import type { CredentialEnvironment, OAuthSecret } from "../../../src/auth/options.js";
 import { createVirtualClock } from "../../support/virtual-clock.js";
 import { type Answer, authorizationServer, tokenAnswer } from "../authorization-server.js";
 import { bearer, cardWith, errorOf, openIdConnect, refusal, timerOf } from "../sources.js";

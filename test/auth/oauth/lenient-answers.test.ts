@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import type { OAuthSecret } from "../../../src/auth/credential-options.js";
 import { credentialSource } from "../../../src/auth/credential-source.js";
-import type { OAuthSecret } from "../../../src/auth/options.js";
 import { createVirtualClock } from "../../support/virtual-clock.js";
 import { type Answer, authorizationServer, errorAnswer, tokenAnswer } from "../authorization-server.js";
 import { bearer, cardWith, clientCredentials, clientSource, errorOf, oauth2, refusal } from "../sources.js";

@@ -1,4 +1,4 @@
-import { type HttpRoute, sortRoutes } from "../../../protocol/http-rules.js";
+import { type HttpRoute, sortRoutes } from "../../../protocol/http-routes.js";
 import { findOperation, type OperationName } from "../../../protocol/operations.js";
 
 // The routes of HTTP+JSON up to 0.3. The schema writes them as resource names, misspells one path, and uses other verbs

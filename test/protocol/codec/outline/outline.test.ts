@@ -7,7 +7,7 @@ import { FieldBehavior, field_behavior } from "../../../../gen/google/api/field_
 import { file_lf_a2a_v1_a2a } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import { isRequired } from "../../../../src/protocol/codec/outline/dynamic.js";
 import { fileFromOutlines } from "../../../../src/protocol/codec/outline/outline.js";
-import { httpRoutes } from "../../../../src/protocol/http-rules.js";
+import { httpRoutes } from "../../../../src/protocol/http-routes.js";
 import { A2AService } from "../../../../src/protocol/model.js";
 import { operations } from "../../../../src/protocol/operations.js";
 import { A2AService as OldService } from "../../../../src/version/v0.3/proto/model.js";

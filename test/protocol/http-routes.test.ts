@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { httpRoutes } from "../../src/protocol/http-rules.js";
+import { httpRoutes } from "../../src/protocol/http-routes.js";
 import { operations } from "../../src/protocol/operations.js";
 import type { HttpRoute } from "../../src/version/codec.js";
 import { v1 } from "../../src/version/v1.0/v1.js";

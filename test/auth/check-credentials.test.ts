@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { checkOptions } from "../../src/auth/check-options.js";
+import { checkCredentials } from "../../src/auth/check-credentials.js";
 
 const oauth = { clientId: "berth", clientSecret: "hush" };
 
@@ -11,7 +11,7 @@ it.each([
   ["a client", { ...oauth, scopes: ["a"], trustedOrigins: ["https://login.example"], parameters: { audience: "x" } }],
   ["a client of the device code flow", { clientId: "berth", deviceCode: () => {} }],
 ])("takes %s", (_, secret) => {
-  expect(() => checkOptions({ login: secret })).not.toThrow();
+  expect(() => checkCredentials({ login: secret })).not.toThrow();
 });
 
 it.each<[unknown, string]>([
@@ -31,6 +31,6 @@ it.each<[unknown, string]>([
   [{ ...oauth, trustedOrigins: ["https://login.example/"] }, ".trustedOrigins must be a list of origins"],
 ])("refuses %j and names the invalid member", (secret, problem) => {
   const options = JSON.parse(JSON.stringify({ login: secret }));
-  expect(() => checkOptions(options)).toThrow(`credentials["login"]${problem}`);
-  expect(() => checkOptions(options)).not.toThrow("hush");
+  expect(() => checkCredentials(options)).toThrow(`credentials["login"]${problem}`);
+  expect(() => checkCredentials(options)).not.toThrow("hush");
 });

@@ -1,8 +1,8 @@
 import { isRecord } from "../protocol/kinds.js";
-import type { CredentialOptions } from "./options.js";
+import type { CredentialOptions } from "./credential-options.js";
 
 /** Validates the options. Throws a `TypeError` that names the option, never its value. */
-export function checkOptions(options: CredentialOptions): void {
+export function checkCredentials(options: CredentialOptions): void {
   for (const [name, secret] of Object.entries(options)) {
     const problem = secret === undefined ? undefined : secretProblem(secret);
     if (problem !== undefined) throw new TypeError(`credentials[${JSON.stringify(name)}]${problem}`);
