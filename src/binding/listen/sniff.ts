@@ -19,7 +19,7 @@ export interface Sniffer {
 const firstBytesMs = 500;
 
 /**
- * Calls `decided` with each socket once its protocol is known: HTTP/2 by its preface, else HTTP/1.1. Puts the read
+ * Calls `onProtocol` with each socket once its protocol is known: HTTP/2 by its preface, else HTTP/1.1. Puts the read
  * bytes back. Closes a connection that ends first or does not decide within `timeoutMs`.
  */
 export function createSniffer(
@@ -36,16 +36,17 @@ export function createSniffer(
       });
     },
     drain: () => {
-      // Reads bytes that have arrived first, even if a busy process reads them late.
+      // Bytes may have arrived that a busy process has not read yet: two rounds of the event loop read them.
       const close = (socket: Socket): unknown =>
         setImmediate(() => setImmediate(() => acceptTimes.has(socket) && socket.destroy()));
-      for (const [socket, acceptTime] of acceptTimes)
+      for (const [socket, acceptTime] of acceptTimes) {
         setTimeout(close, Math.max(0, acceptTime + firstBytesMs - performance.now()), socket);
+      }
     },
   };
 }
 
-/** Calls `done` once, without a protocol if the socket has closed. */
+/** Calls `onProtocol` once, without a protocol if the socket has closed. */
 function sniff(socket: Socket, timeoutMs: number, onProtocol: (protocol?: HttpProtocol) => void): void {
   let bytes: Buffer = Buffer.alloc(0);
   const giveUp = (): void => {
