@@ -67,7 +67,8 @@ async function answer(end: HttpJsonEnd, request: HttpRequest): Promise<HttpReply
   const { call } = errorContext;
   let endsWithReply = false;
   try {
-    await call.authenticate();
+    const caller = call.authenticate();
+    if (caller !== undefined) await caller;
     call.declare(end.versions);
     const { declaredVersion } = call;
     errorContext.adapter = end.adapters.find(({ version }) => version === declaredVersion) ?? errorContext.adapter;

@@ -5,7 +5,7 @@ import type { CallTimes } from "../listen/connection.js";
 import { awaitsContinue } from "../listen/continue.js";
 import type { HttpReply } from "./http.js";
 import { isPeerGone, type NodeResponse } from "./node-request.js";
-import { contentLength, hasBody, type NodeIncoming } from "./request-body.js";
+import { contentLength, isUploading, type NodeIncoming } from "./request-body.js";
 
 // Node's end of replies: pushes what `reply-writer.ts` makes into a response of HTTP/1.1 or HTTP/2. A whole reply is
 // one write. Pieces are pulled one by one while the socket takes them (`PieceWriter`); a full socket pauses that until
@@ -38,7 +38,7 @@ export function writeReply(req: NodeIncoming, res: NodeResponse, reply: HttpRepl
   if (reply.status !== 204 && reply.status !== 304) {
     headers.push("Content-Length", body === undefined ? "0" : String(Buffer.byteLength(body)));
   }
-  if (!req.complete && hasBody(req)) {
+  if (isUploading(req)) {
     writeDuringUpload(req, res, { status: reply.status, headers, body: body ?? "", clock });
     return;
   }

@@ -80,11 +80,11 @@ export async function readNodeBody(
   const length = contentLength(req);
   if (length !== undefined && length > maxBytes) throw bodyTooLarge(maxBytes);
   if (req.readableEnded || parsedBody.rawBody !== undefined) return checkBody(bodyFromParser(req, parsedBody), options);
-  // A small body is there once Node has handed over the packet with the headers: then nothing has to listen for it.
+  // Node hands over the headers first. A small body came in the same packet, and is there one step later.
   await undefined;
   // A destroyed stream emits no more events, not even `end`.
   if (req.destroyed) throw bodyCutOff();
-  if (isWaiting(req)) return checkBody(req.read() ?? empty, options);
+  if (hasArrived(req, length)) return checkBody(takeBody(req), options);
   sendContinue(req);
   const result = Promise.withResolvers<Uint8Array>();
   new BodyReader(req, options, result);
@@ -99,8 +99,28 @@ export function contentLength(req: NodeIncoming): number | undefined {
   return Number.isSafeInteger(length) && length >= 0 ? length : undefined;
 }
 
-function isWaiting(req: NodeIncoming): boolean {
-  return req.complete && !("stream" in req) && req.readableFlowing === null;
+/** Set on a request of HTTP/1.1 whose whole body was taken, which Node may not have noticed yet. */
+const isTaken = Symbol("isTaken");
+
+type TakenRequest = NodeIncoming & { [isTaken]?: true };
+
+/**
+ * Whether all bytes of a body wait in an HTTP/1.1 request that nobody reads. They can be taken at once; listening for
+ * them would cost a timer, four listeners and four ticks, which is a tenth of a call (Node 24.21).
+ */
+function hasArrived(req: NodeIncoming, length: number | undefined): boolean {
+  if ("stream" in req || req.readableFlowing !== null) return false;
+  return req.complete || req.readableLength === length;
+}
+
+function takeBody(req: NodeIncoming): Uint8Array {
+  (req as TakenRequest)[isTaken] = true;
+  return req.read() ?? empty;
+}
+
+/** Whether the peer still sends the body. */
+export function isUploading(req: NodeIncoming): boolean {
+  return !req.complete && (req as TakenRequest)[isTaken] !== true && hasBody(req);
 }
 
 /** Checks and books a body that is already in memory. */
@@ -182,7 +202,7 @@ function toBytes(body: unknown): Uint8Array {
 }
 
 /** Whether the headers announce a body. */
-export function hasBody(req: NodeIncoming): boolean {
+function hasBody(req: NodeIncoming): boolean {
   if (req.headers["transfer-encoding"] !== undefined) return true;
   const length = contentLength(req);
   if (length !== undefined) return length > 0;

@@ -80,16 +80,13 @@ async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
   const { call } = errorContext;
   let endsWithReply = false;
   try {
-    await call.authenticate();
-    const refusal = errorContext.refusal ?? attempt(() => call.declareExtensions());
-    errorContext.refusal = refusal;
+    const caller = call.authenticate();
+    if (caller !== undefined) await caller;
+    errorContext.refusal ??= attempt(() => call.declareExtensions());
+    if (errorContext.refusal !== undefined) throw await readRefusedCall(rpc, errorContext, request);
     const rpcRequest = await readCall(errorContext, request);
-    if (refusal !== undefined) {
-      // For a version that is not served, the method alone shows which version the caller can read.
-      errorContext.adapter = rpc.adapters.find(({ methods }) => methods.has(rpcRequest.method)) ?? errorContext.adapter;
-      throw refusal.error;
-    }
-    const adapter = await findAdapter(rpc, call, rpcRequest);
+    const candidates = findAdapters(rpc, call, rpcRequest);
+    const adapter = candidates.length < 2 ? candidates[0] : await chooseAdapter(candidates, call, rpcRequest);
     errorContext.adapter = adapter ?? errorContext.adapter;
     if (adapter?.takesPartialEnvelopes !== true) assertComplete(rpcRequest);
     const operation = adapter?.methods.get(rpcRequest.method);
@@ -100,7 +97,8 @@ async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
     errorContext.readsEvents = operation.streams && wantsEventStream(request);
     call.target = { adapter, operation, handler: handlerFor(adapter, service) };
     const codec = adapter.codec(operation);
-    const message = await call.decodeMessage(() => codec.readRequest(rpcRequest.params));
+    const decoded = call.decodeMessage(() => codec.readRequest(rpcRequest.params));
+    const message = decoded instanceof Promise ? await decoded : decoded;
     if (operation.streams) {
       const form = rpcForm(errorContext, adapter.writeStream(operation, message));
       const reply = await streamReply(call, request, { items: call.stream(message), form });
@@ -151,32 +149,51 @@ function attempt(step: () => void): Refusal {
 }
 
 /** Admits a call and parses its request. */
-async function readCall(errorContext: CallErrorContext, request: HttpRequest): Promise<RpcRequest> {
-  const { call, refusal } = errorContext;
-  try {
-    call.admit();
-    assertJson(request, true);
-    const onId = (id: string): void => {
-      errorContext.id = id;
-    };
-    return await readJsonBody(request, call, (text) => readRpcRequest(text, onId));
-  } catch (error) {
-    throw refusal === undefined ? error : refusal.error;
-  }
+function readCall(errorContext: CallErrorContext, request: HttpRequest): Promise<RpcRequest> {
+  const { call } = errorContext;
+  call.admit();
+  assertJson(request, true);
+  const onId = (id: string): void => {
+    errorContext.id = id;
+  };
+  return readJsonBody(request, call, (text) => readRpcRequest(text, onId));
 }
 
 /**
- * Returns the adapter of a call. If several have the method, prefers the one whose caller named the task, then the
- * first.
+ * Reads a call whose headers are refused, for its id and its method: they decide the form of the error. Resolves with
+ * the refusal.
  */
-async function findAdapter(
+async function readRefusedCall(
+  { adapters }: RpcEnd,
+  errorContext: CallErrorContext,
+  request: HttpRequest,
+): Promise<unknown> {
+  try {
+    const { method } = await readCall(errorContext, request);
+    // For a version that is not served, the method alone shows which version the caller can read.
+    errorContext.adapter = adapters.find(({ methods }) => methods.has(method)) ?? errorContext.adapter;
+  } catch {
+    // The refusal came first.
+  }
+  return errorContext.refusal?.error;
+}
+
+/** Returns the adapters that may serve a call: those of its version that have the method. */
+function findAdapters(
   { adapters, service }: RpcEnd,
-  { declaredVersion, principal }: ServerCall,
-  { method, params }: RpcRequest,
-): Promise<JsonRpcAdapter | undefined> {
+  { declaredVersion }: ServerCall,
+  { method }: RpcRequest,
+): readonly JsonRpcAdapter[] {
   const detection = { adapters, strict: service.strictVersions };
-  const candidates = adaptersFor(detection, declaredVersion, ({ methods }) => methods.has(method));
-  if (candidates.length < 2) return candidates[0];
+  return adaptersFor(detection, declaredVersion, ({ methods }) => methods.has(method));
+}
+
+/** Prefers the adapter whose caller named the task, then the first. */
+async function chooseAdapter(
+  candidates: readonly JsonRpcAdapter[],
+  { principal, service }: ServerCall,
+  { params }: RpcRequest,
+): Promise<JsonRpcAdapter | undefined> {
   for (const adapter of candidates) {
     const name = adapter.taskNamedBy?.(params);
     if (name !== undefined && (await service.taskNames.find(principal, name)) !== undefined) return adapter;
