@@ -16,7 +16,7 @@ import { isTerminal } from "../protocol/states.js";
 import type { Head, PushRegistration, PushService } from "./ports.js";
 import type { Runtime } from "./runtime.js";
 import type { RegisterPush, SendCall } from "./send/send.js";
-import { isAnswer, storeRetries } from "./store-failure.js";
+import { isStoreAnswer, storeRetries } from "./store-failure.js";
 
 // The four operations on push configurations, and the inline configuration of a send (spec 3.1.7 to 3.1.10, 4.3). The token
 // and the credentials of a webhook are never returned.
@@ -115,7 +115,7 @@ export async function inlinePush(push: PushService, call: SendCall, entry: strin
     } catch (error) {
       runtime.logger.error({ taskId: id, err: error }, "an inline push configuration could not be stored");
       // While the store does not answer, the caller gets an error and may retry.
-      if (!isAnswer(error)) throw error;
+      if (!isStoreAnswer(error)) throw error;
     }
   };
   const register = (task: Parameters<RegisterPush>[0]): void => {

@@ -25,7 +25,7 @@ export class Unanswered extends StoreUnavailable {
 }
 
 /** True for an error with which the store answered, such as being full; false when it could not be reached. */
-export function isAnswer(error: unknown): error is A2AError {
+export function isStoreAnswer(error: unknown): error is A2AError {
   return error instanceof A2AError && !(error instanceof StoreUnavailable);
 }
 
@@ -47,7 +47,7 @@ export function storeRetries({ clock, limits }: StoreTimes, ms = limits.storeRet
     pauseAfter(error, failures) {
       const pauseMs = backoffMs(failures, pauses);
       // An answer, such as a full store, is not retried.
-      return isAnswer(error) || monotonic(clock) + pauseMs >= until ? undefined : pauseMs;
+      return isStoreAnswer(error) || monotonic(clock) + pauseMs >= until ? undefined : pauseMs;
     },
   };
 }
@@ -91,6 +91,6 @@ export class NoAnswer extends Error {
 }
 
 /** The error of a failed write that its caller gets. */
-export function publicFailure(error: unknown): unknown {
+export function maskStoreFailure(error: unknown): unknown {
   return error instanceof A2AError || error instanceof TurnAborted ? error : new StoreUnavailable(error);
 }

@@ -7,7 +7,7 @@ import { TaskState } from "../../protocol/model.js";
 import { isInterrupted, isTerminal } from "../../protocol/states.js";
 import type { LogRecord, StoredTask } from "../ports.js";
 import type { Runtime } from "../runtime.js";
-import { publicFailure, Unanswered, waitForStore } from "../store-failure.js";
+import { maskStoreFailure, Unanswered, waitForStore } from "../store-failure.js";
 import { type OpenArtifacts, updateOpenArtifacts } from "../task/conversation-tracker.js";
 import { foldStored } from "../task/fold.js";
 import { LiveTask } from "../task/live-task.js";
@@ -74,7 +74,7 @@ async function writeClaim(
   try {
     if ((await live.exclusive(drafts, { claim: { turn }, takes })) !== "stored") return "refused";
   } catch (error) {
-    throw publicFailure(error);
+    throw maskStoreFailure(error);
   } finally {
     claiming.delete(live.id);
   }
@@ -97,7 +97,7 @@ export async function isOrphan(runtime: Runtime, { head }: Pick<StoredTask, "hea
 /** Whether a process with an expired lease is gone. */
 export async function isHolderGone(runtime: Pick<Runtime, "lease" | "clock" | "limits">): Promise<boolean> {
   return waitForStore(runtime, runtime.lease.trustsExpiry()).catch((error: unknown) => {
-    throw publicFailure(error);
+    throw maskStoreFailure(error);
   });
 }
 
@@ -120,7 +120,7 @@ export async function endWithoutTurn(
     });
     return result === "stored";
   } catch (error) {
-    throw publicFailure(error);
+    throw maskStoreFailure(error);
   }
 }
 

@@ -9,7 +9,7 @@ import type { Lease } from "../lease.js";
 import type { CoreLimits } from "../limits.js";
 import type { Clock, Head, StoredTask, TaskStore, WaitingCursor } from "../ports.js";
 import type { Runtime } from "../runtime.js";
-import { isAnswer } from "../store-failure.js";
+import { isStoreAnswer } from "../store-failure.js";
 import { type LiveTask, trackLostTask } from "../task/live-task.js";
 import { freeAbandonedSends } from "./abandoned-sends.js";
 import { endWithoutTurn, isHolderGone, isOrphan } from "./claim-turn.js";
@@ -237,7 +237,7 @@ async function takeOrphan(runtime: Runtime, storedTask: StoredTask): Promise<voi
   try {
     await takeOver(runtime, storedTask);
   } catch (error) {
-    if (!isAnswer(error)) throw error;
+    if (!isStoreAnswer(error)) throw error;
   }
 }
 

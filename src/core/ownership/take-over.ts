@@ -3,7 +3,7 @@ import { TaskState } from "../../protocol/model.js";
 import { isInterrupted } from "../../protocol/states.js";
 import type { InboxEntry, StoredTask } from "../ports.js";
 import type { Runtime } from "../runtime.js";
-import { publicFailure } from "../store-failure.js";
+import { maskStoreFailure } from "../store-failure.js";
 import { messageDraft } from "../task/record.js";
 import { hasEmitted, isReleased, readLastCause, readOrigin } from "../turn/origin.js";
 import type { TurnStart } from "../turn-start.js";
@@ -138,7 +138,7 @@ async function release(runtime: Runtime, storedTask: StoredTask, inboxPut: numbe
   const extras = { claim: { turn: live.turn }, end: { inboxPut } };
   const kind = runtime.restartable ? "turnReleased" : "turnEnded";
   const result = live.exclusive([{ kind }], extras).catch((error: unknown) => {
-    throw publicFailure(error);
+    throw maskStoreFailure(error);
   });
   return (await result) === "stored";
 }

@@ -7,7 +7,7 @@ import { isTerminal } from "../../protocol/states.js";
 import type { DueCursor, Head, StoredTask } from "../ports.js";
 import type { TaskRef } from "../read/read-task.js";
 import type { Runtime } from "../runtime.js";
-import { isAnswer } from "../store-failure.js";
+import { isStoreAnswer } from "../store-failure.js";
 import { tooLarge } from "../task/live-task.js";
 import { awaitsAuthorization, claimRestart, contentionError, isOrphan, startWoken, waitingTurn } from "./claim-turn.js";
 import { sweepConcurrency, takeOver } from "./take-over.js";
@@ -111,7 +111,7 @@ async function wakeParked(runtime: Runtime, { scope, id, wakeAt }: Head, refused
       await startWoken(runtime, storedTask);
     });
   } catch (error) {
-    if (!isAnswer(error)) throw error;
+    if (!isStoreAnswer(error)) throw error;
     refused.add(owner);
   }
 }

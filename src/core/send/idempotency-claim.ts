@@ -6,7 +6,7 @@ import { NameTaken } from "../../protocol/task-names.js";
 import { abandonSend } from "../ownership/abandoned-sends.js";
 import type { LogRecord, SendClaim, SendRecord, SentOutcome } from "../ports.js";
 import type { Runtime } from "../runtime.js";
-import { isAnswer, publicFailure, storeRetries, Unanswered, waitForStore } from "../store-failure.js";
+import { isStoreAnswer, maskStoreFailure, storeRetries, Unanswered, waitForStore } from "../store-failure.js";
 import type { LiveTask } from "../task/live-task.js";
 import { recordError } from "../task/record.js";
 import type { OutcomeReceiver } from "../turn-start.js";
@@ -57,7 +57,7 @@ export class IdempotencyClaim {
   /** Must be called with an error that ends the send before its turn has begun: the record is deleted or released. */
   async fail(error: unknown): Promise<void> {
     if (this.#isStarted) return;
-    await (isAnswer(error) ? this.forget() : this.#releaseAfter(error));
+    await (isStoreAnswer(error) ? this.forget() : this.#releaseAfter(error));
   }
 
   /** The message was refused, or may be sent again as if for the first time. */
@@ -100,7 +100,7 @@ export class IdempotencyClaim {
     try {
       isKept = await waitForStore(this.#runtime, this.#settle({ kind: "reply", message }, bytes));
     } catch (error) {
-      throw publicFailure(error);
+      throw maskStoreFailure(error);
     }
     if (isKept) return;
     throw new A2AError("unavailable", "the reply could not be stored: send the message again", { retryAfterMs: 1000 });

@@ -23,7 +23,7 @@ import { TaskWaiter } from "../ownership/task-waiter.js";
 import type { Head, LogRecord, NewSend, QueuedSend, SendRecord, StoredTask } from "../ports.js";
 import { isMessageDelivered, isRunningLocally } from "../read/read-task.js";
 import type { Runtime } from "../runtime.js";
-import { isAnswer, publicFailure, waitForStore } from "../store-failure.js";
+import { isStoreAnswer, maskStoreFailure, waitForStore } from "../store-failure.js";
 import type { LiveTask } from "../task/live-task.js";
 import { restoreError } from "../task/record.js";
 import type { OutcomeReceiver, TurnStart } from "../turn-start.js";
@@ -417,7 +417,7 @@ async function begin(runtime: Runtime, send: NewSend): Promise<SendRecord> {
     return await runtime.store.beginSend(send);
   } catch (error) {
     // The record may exist nevertheless.
-    if (!isAnswer(error)) abandonSend(runtime, { ...send, attempt: 1 });
+    if (!isStoreAnswer(error)) abandonSend(runtime, { ...send, attempt: 1 });
     throw error;
   }
 }
@@ -427,7 +427,7 @@ async function holdLease(runtime: Runtime): Promise<void> {
   const renewal = runtime.lease.hold();
   if (renewal === undefined) return;
   await waitForStore(runtime, renewal).catch((error: unknown) => {
-    throw publicFailure(error);
+    throw maskStoreFailure(error);
   });
 }
 
@@ -488,7 +488,7 @@ async function takeOver(runtime: Runtime, record: SendRecord): Promise<boolean> 
   try {
     return await runtime.store.takeSend(record, runtime.instance);
   } catch (error) {
-    if (!isAnswer(error)) abandonSend(runtime, { ...record, attempt: record.attempt + 1 });
+    if (!isStoreAnswer(error)) abandonSend(runtime, { ...record, attempt: record.attempt + 1 });
     throw error;
   }
 }

@@ -17,7 +17,7 @@ import {
   streamFromNow,
   TaskStream,
 } from "../read/subscribe.js";
-import { publicFailure } from "../store-failure.js";
+import { maskStoreFailure } from "../store-failure.js";
 import { eventIdMarker, eventIdPrefix, parseEventId } from "../task/event-id.js";
 import { applyRecord, foldStored } from "../task/fold.js";
 import type { LiveTask, RecordObserver } from "../task/live-task.js";
@@ -97,7 +97,7 @@ function firstSnapshot(call: SendCall, live: LiveTask, { entry, resolve, reject 
     },
     onLeave: () => {
       if (live.failure === undefined || live.failure instanceof TurnAborted) resolve(fromFirst(call, live.id, gate));
-      else reject(publicFailure(live.failure));
+      else reject(maskStoreFailure(live.failure));
     },
   };
   return observer;

@@ -9,7 +9,7 @@ import type { LogRecord } from "../ports.js";
 import { isMessageTaken, readStoredTask, readTask, readTaskAt } from "../read/read-task.js";
 import { RecordReader } from "../read/record-reader.js";
 import type { GateResult } from "../read/subscribe.js";
-import { publicFailure } from "../store-failure.js";
+import { maskStoreFailure } from "../store-failure.js";
 import type { LiveTask, RecordObserver } from "../task/live-task.js";
 import { shuttingDown } from "../turn-slots.js";
 import type { OutcomeReceiver } from "../turn-start.js";
@@ -252,7 +252,7 @@ class SendWait implements OutcomeReceiver, RecordObserver {
     // Parked, or running in another process: follow the log.
     if (live !== undefined && (live.failure === undefined || live.failure instanceof TurnAborted))
       this.#resolve({ live });
-    else this.#reject(publicFailure(live?.failure));
+    else this.#reject(maskStoreFailure(live?.failure));
   }
 
   close(): void {

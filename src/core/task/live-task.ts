@@ -24,7 +24,7 @@ import type {
   WrittenStatus,
 } from "../ports.js";
 import type { TurnMemory } from "../running-memory.js";
-import { isAnswer, Unanswered } from "../store-failure.js";
+import { isStoreAnswer, Unanswered } from "../store-failure.js";
 import type { StoreHealth } from "../store-health.js";
 import type { Watch } from "../watch.js";
 import { deriveEntries, type OpenArtifacts, updateOpenArtifacts } from "./conversation-tracker.js";
@@ -606,7 +606,7 @@ export class LiveTask {
 
   // Nothing of a write is stored that the store has answered with an error, so this process still holds the task.
   #fail({ extras }: WriteBatch, error: unknown): void {
-    if (!isAnswer(error) || this.#key === undefined || extras?.claim !== undefined || this.closed) {
+    if (!isStoreAnswer(error) || this.#key === undefined || extras?.claim !== undefined || this.closed) {
       this.abandon(error);
       return;
     }

@@ -10,7 +10,7 @@ import { historyFull, LiveTask, tooLarge } from "../task/live-task.js";
 import { type EventIds, type NormalEvent, statusUpdate } from "../task/normalize.js";
 import { type Draft, messageDraft, recordBytes, sizeOfRecords } from "../task/record.js";
 import type { TurnStart, TurnTarget } from "../turn-start.js";
-import type { TurnState } from "./phase.js";
+import type { TurnState } from "./turn-state.js";
 import type { TurnRun } from "./run.js";
 
 // From what an agent emits to the records of its task. Without a task yet, the first event that needs one creates it, and
