@@ -4,7 +4,7 @@ import { A2AError, errorTable } from "../../protocol/errors.js";
 import type { Message } from "../../protocol/model.js";
 import { NameTaken } from "../../protocol/task-names.js";
 import { abandonSend } from "../ownership/abandoned-sends.js";
-import type { LogRecord, SendClaim, SendRecord, SentOutcome } from "../ports.js";
+import type { LogRecord, SendRecord, SentOutcome } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { isStoreAnswer, maskStoreFailure, storeRetries, Unanswered, waitForStore } from "../store-failure.js";
 import type { LiveTask } from "../task/live-task.js";
@@ -27,11 +27,11 @@ import type { OutcomeReceiver } from "../turn-start.js";
 
 /** An idempotent send that this process handles. Keeps the record of the send current. */
 export class IdempotencyClaim {
-  readonly record: Pick<SendRecord, keyof SendClaim | "taskId" | "seq">;
+  readonly record: SendRecord;
   readonly #runtime: Runtime;
   #isStarted = false;
 
-  constructor(runtime: Runtime, record: IdempotencyClaim["record"]) {
+  constructor(runtime: Runtime, record: SendRecord) {
     this.#runtime = runtime;
     this.record = record;
   }
@@ -165,7 +165,7 @@ export class IdempotencyClaim {
 }
 
 /** Records that a send reached its task. If that fails, the task itself shows it while it exists. */
-export function recordTask(runtime: Runtime, record: IdempotencyClaim["record"]): void {
+export function recordTask(runtime: Runtime, record: SendRecord): void {
   const settle = (): Promise<boolean> => runtime.store.settleSend(record, { kind: "task" }, 0);
   retry(settle, storeRetries(runtime)).catch((error: unknown) => {
     runtime.logger.warn({ taskId: record.taskId, err: error }, "the record of a send could not be settled");

@@ -4,7 +4,7 @@ import { type CopyOptions, copyTask } from "../../protocol/fold.js";
 import { type Message, type SendMessageResponse, type Task, typeNames } from "../../protocol/model.js";
 import { isInterrupted } from "../../protocol/states.js";
 import { TurnAborted } from "../agent.js";
-import type { Delivery } from "../ownership/claim.js";
+import type { Delivery } from "../ownership/deliver.js";
 import type { LogRecord } from "../ports.js";
 import { isMessageTaken, readStoredTask, readTask, readTaskAt } from "../read/read-task.js";
 import { RecordReader } from "../read/record-reader.js";
