@@ -7,7 +7,7 @@ import type { ConversationOptions } from "./conversation/log.js";
 import { type CoreLimits, coreLimits } from "./limits.js";
 import type { Member } from "./ownership/instance.js";
 import { wakeDue } from "./ownership/wake.js";
-import type { QueuedSend, TaskStore } from "./ports.js";
+import type { TaskStore } from "./ports.js";
 import type { CoreProcess } from "./process.js";
 import { createTaskQuota } from "./quota.js";
 import { createReadGate } from "./read-gate.js";
@@ -159,13 +159,10 @@ function startTurn(runtime: Runtime, start: TurnStart, target: TurnTarget): void
   markStarted(start);
   const { configuration } = start.send;
   const early = configuration?.returnImmediately === true ? "next" : "later";
-  const atOnce = "receiver" in target && (target.name !== undefined || hasInline(configuration));
+  // The caller needs a task from the start: to find it by its name, or for its webhook.
+  const hasWebhook = configuration?.taskPushNotificationConfig !== undefined;
+  const atOnce = "receiver" in target && (target.name !== undefined || hasWebhook);
   new TurnRun(runtime, start, target).run(atOnce ? "at once" : early);
-}
-
-/** True for a send whose caller needs a task from the start. */
-function hasInline(configuration: QueuedSend["configuration"]): boolean {
-  return configuration?.taskPushNotificationConfig !== undefined;
 }
 
 async function wakeDueTasks(runtime: Runtime): Promise<void> {

@@ -54,7 +54,7 @@ interface RunningTurn {
 }
 
 /** The limits of one agent's turns. */
-type TurnLimits = Pick<CoreLimits, "turnsPerOwner" | "turnsPerProcess" | "turnWaitMs" | "turnWaitMaxBytes">;
+type AgentTurnLimits = Pick<CoreLimits, "turnsPerOwner" | "turnsPerProcess" | "turnWaitMs" | "turnWaitMaxBytes">;
 
 /** The slots of one turn, until they are freed. */
 interface TakenSlots {
@@ -80,7 +80,7 @@ export class TurnSlots {
   readonly #process: ProcessSlots;
   readonly #clock: Clock;
   /** `turnsPerProcess` among them is the agent's own. */
-  #limits: TurnLimits;
+  #limits: AgentTurnLimits;
   readonly #running = new Map<RunningTurn, TakenSlots>();
   readonly #waiting = new FairQueue<WaitingSend>(() => ({
     perKey: this.#limits.turnsPerOwner,
@@ -94,7 +94,7 @@ export class TurnSlots {
   #isReleasing = false;
   #isClosed = false;
 
-  constructor(process: ProcessSlots, limits: TurnLimits, clock: Clock) {
+  constructor(process: ProcessSlots, limits: AgentTurnLimits, clock: Clock) {
     this.#process = process;
     this.#limits = limits;
     this.#clock = clock;
@@ -214,7 +214,7 @@ export class TurnSlots {
   }
 
   /** Holds turns to other limits from now on. */
-  limit(limits: TurnLimits): void {
+  limit(limits: AgentTurnLimits): void {
     this.#limits = limits;
     this.startWaiting();
   }
@@ -359,30 +359,27 @@ interface Share {
 
 const noShare: Share = { turns: 0, bytes: 0 };
 
-/** A running turn, as its share is counted. */
-type WeighedTurn = Pick<RunningTurn, "start" | "bytes">;
-
 /** The shares of owners in the running turns of a process, over all its agents. Counted only during an overload. */
 class OverloadShares {
   readonly #load: ProcessLoad | undefined;
-  readonly #running: () => Iterable<WeighedTurn>;
+  readonly #running: () => Iterable<RunningTurn>;
   /** The overload for which shares were summed. */
   #overload: Overload | undefined;
   #owners: Map<string, Share> | undefined;
   #all = noShare;
 
-  constructor(load: ProcessLoad | undefined, running: () => Iterable<WeighedTurn>) {
+  constructor(load: ProcessLoad | undefined, running: () => Iterable<RunningTurn>) {
     this.#load = load;
     this.#running = running;
   }
 
   /** Counts a turn that begins, which is among the running ones from now on. */
-  enter({ start }: WeighedTurn): void {
+  enter({ start }: RunningTurn): void {
     if (this.#owners !== undefined) this.#count(this.#owners, start.scope, { turns: 1, bytes: 0 });
   }
 
   /** Counts the end of a turn. */
-  leave({ start }: WeighedTurn): void {
+  leave({ start }: RunningTurn): void {
     if (this.#owners !== undefined) this.#count(this.#owners, start.scope, { turns: -1, bytes: 0 });
   }
 

@@ -196,7 +196,7 @@ function writeWebhookPayload(
 
 /** Finds the cause of a task's last turn in its trace: the wake that started it, or the send of its message. */
 async function findTurnCause(
-  tasks: Pick<TaskStore, "heads" | "recordsAt">,
+  tasks: TaskStore,
   key: number,
 ): Promise<TraceContext | undefined> {
   const [head] = await tasks.heads([key]);

@@ -20,7 +20,7 @@ import type { TurnStart } from "../turn-start.js";
 //
 // `continueTask` makes a live task of the stored one, and `claimTurn` writes the claim: one write that raises the epoch, so
 // that of several processes one succeeds. Whoever called then starts the turn. There are three kinds of turns: of a message
-// (`claim.ts`), of a wake (`startWoken`), and the last one again (`claimRestart`). `endWithoutTurn` claims a task only to end it.
+// (`deliver.ts`), of a wake (`startWoken`), and the last one again (`claimRestart`). `endWithoutTurn` claims a task only to end it.
 //
 // A process runs one claim of a task at a time (`claiming`). A claim whose answer is late may still arrive: then the turn is
 // started where the answer arrives, unless the handler has closed.
@@ -88,14 +88,14 @@ export function contentionError(): A2AError {
 }
 
 /** True when no process works on a held task: its holder is gone, or is this process, which abandoned it. */
-export async function isOrphan(runtime: Runtime, { head }: Pick<StoredTask, "head">): Promise<boolean> {
+export async function isOrphan(runtime: Runtime, { head }: StoredTask): Promise<boolean> {
   if (head.holder === "" || isTerminal(head.state)) return false;
   if (head.holder !== runtime.instance) return !head.holderLive && (await isHolderGone(runtime));
   return !runtime.claiming.has(head.id) && runtime.live.get(head.id)?.closed !== false;
 }
 
 /** Whether a process with an expired lease is gone. */
-export async function isHolderGone(runtime: Pick<Runtime, "lease" | "clock" | "limits">): Promise<boolean> {
+export async function isHolderGone(runtime: Runtime): Promise<boolean> {
   return waitForStore(runtime, runtime.lease.trustsExpiry()).catch((error: unknown) => {
     throw maskStoreFailure(error);
   });
@@ -133,25 +133,24 @@ const pageSize = 1_000;
  */
 export async function continueTask(runtime: Runtime, storedTask: StoredTask): Promise<LiveTask> {
   const live = new LiveTask(runtime, storedTask);
-  if (runtime.conversations !== undefined && mayBeOpen(runtime, storedTask)) {
-    live.resumeArtifacts(await openArtifacts(runtime, storedTask));
+  const { holder, state } = storedTask.head;
+  // A turn that waits for its caller may be left to the process that gets the answer.
+  const mayBeOpen = holder !== "" || (runtime.restartable && isInterrupted(state));
+  if (runtime.conversations !== undefined && mayBeOpen) {
+    live.resumeArtifacts(await readOpenArtifacts(runtime, storedTask));
   }
   return live;
 }
 
-// A turn that waits for its caller may be left to the process that gets the answer.
-function mayBeOpen({ restartable }: Runtime, { head }: StoredTask): boolean {
-  return head.holder !== "" || (restartable && isInterrupted(head.state));
-}
-
-async function openArtifacts({ store }: Runtime, storedTask: StoredTask): Promise<OpenArtifacts> {
+async function readOpenArtifacts({ store }: Runtime, storedTask: StoredTask): Promise<OpenArtifacts> {
   const { key, seq, turnSeq } = storedTask.head;
   const [start] = await store.recordsAt(key, [turnSeq]);
   const message = start?.kind === "turnStarted" ? (start.message ?? turnSeq) : turnSeq;
   let open: OpenArtifacts;
   for (let after = Math.min(message, turnSeq) - 1; after < seq; ) {
     const page = await store.recordsAfter(key, Math.max(0, after), pageSize);
-    if (page === "compacted") return everyArtifact(storedTask);
+    // Every artifact: an entry that is recorded twice is better than a missing one.
+    if (page === "compacted") return new Map(foldStored(storedTask).artifacts.map(({ artifactId }) => [artifactId, false]));
     const records: readonly LogRecord[] = page?.records ?? [];
     const last = records.at(-1);
     if (last === undefined) break;
@@ -159,11 +158,6 @@ async function openArtifacts({ store }: Runtime, storedTask: StoredTask): Promis
     after = last.seq;
   }
   return open;
-}
-
-// An entry that is recorded twice is better than a missing one.
-function everyArtifact(storedTask: StoredTask): OpenArtifacts {
-  return new Map(foldStored(storedTask).artifacts.map(({ artifactId }) => [artifactId, false]));
 }
 
 /** A turn that was claimed to be run again. */

@@ -4,7 +4,7 @@ import { sanitizeJson } from "../../protocol/check/sanitize.js";
 import { taskNotFound } from "../../protocol/errors.js";
 import { ownerKey } from "../../protocol/fair-share.js";
 import { isTerminal } from "../../protocol/states.js";
-import type { DueCursor, Head, StoredTask } from "../ports.js";
+import type { Head, StoredTask } from "../ports.js";
 import type { TaskRef } from "../read/read-task.js";
 import type { Runtime } from "../runtime.js";
 import { isStoreAnswer } from "../store-failure.js";
@@ -82,7 +82,8 @@ export async function wakeDue(runtime: Runtime): Promise<void> {
     const heads = await store.due(agentId, duePage, alarm.behind);
     await runConcurrently(takeWhileFree(runtime, heads), sweepConcurrency, (head) => {
       // Set before the try: an unreadable task blocks the sweep only once, since the next one starts after it.
-      alarm.behind = toCursor(head);
+      const { wakeAt, key } = head;
+      alarm.behind = wakeAt === undefined ? undefined : { wakeAt, key };
       return wakeParked(runtime, head, refused);
     });
     if (isHeldUp(runtime)) return;
@@ -118,10 +119,6 @@ async function wakeParked(runtime: Runtime, { scope, id, wakeAt }: Head, refused
 
 function isHeldUp({ alarm, turns }: Runtime): boolean {
   return alarm.closed || turns.isFull;
-}
-
-function toCursor({ wakeAt, key }: Head): DueCursor | undefined {
-  return wakeAt === undefined ? undefined : { wakeAt, key };
 }
 
 // Copies the data into the form in which it is stored, without anything that JSON cannot express.

@@ -65,7 +65,7 @@ export async function readLastCause(runtime: Runtime, storedTask: StoredTask): P
 }
 
 /** The trace context that caused a turn. */
-export function findCause({ trace, send }: Pick<TurnOrigin, "trace" | "send">): TraceContext | undefined {
+export function findCause({ trace, send }: TurnOrigin): TraceContext | undefined {
   return trace ?? send.trace;
 }
 

@@ -19,10 +19,10 @@ import { readState, recordError } from "../task/record.js";
 import { shuttingDown } from "../turn-slots.js";
 import { isDeadlinePassed, type TurnStart, type TurnTarget } from "../turn-start.js";
 import { TurnInbox } from "./inbox.js";
-import { TurnState } from "./turn-state.js";
 import { EarlierQuestions } from "./question.js";
 import { runAgent } from "./run-agent.js";
-import { createTurn } from "./turn.js";
+import { AgentTurn } from "./turn.js";
+import { TurnState } from "./turn-state.js";
 import { TurnWriter } from "./writer.js";
 
 // A turn is one run of the agent, from its message to the end that is stored.
@@ -165,7 +165,7 @@ export class TurnRun {
         await this.live?.flush();
         if (this.state.abortReason !== undefined) return this.#conclude(undefined);
       }
-      await runAgent(this.runtime.agent, createTurn(this), this);
+      await runAgent(this.runtime.agent, new AgentTurn(this), this);
       // Events that the agent emitted without awaiting still count.
       while (this.#queue !== undefined) await this.#queue;
     } catch (error) {
