@@ -26,6 +26,9 @@ import type { RunningMemory } from "./running-memory.js";
 //   first, one after another. A send that gets a slot holds it until its turn, which takes its own, has begun.
 // - It is refused: its time is over, the queue is full, or the agent drains.
 //
+// For that moment one turn counts twice. No call sees it, since nothing is awaited in between. A send could hand its slot on
+// instead, but only through `TurnStart` and every way to a turn, with somebody to free it on each way that starts none.
+//
 // A wake or a take-over never waits: `within` gives it a slot at once or refuses it, and holds the slot until its turn, if
 // one starts, has begun.
 //
