@@ -195,10 +195,7 @@ function writeWebhookPayload(
 }
 
 /** Finds the cause of a task's last turn in its trace: the wake that started it, or the send of its message. */
-async function findTurnCause(
-  tasks: TaskStore,
-  key: number,
-): Promise<TraceContext | undefined> {
+async function findTurnCause(tasks: TaskStore, key: number): Promise<TraceContext | undefined> {
   const [head] = await tasks.heads([key]);
   if (head === undefined) return undefined;
   const start = (await tasks.recordsAt(key, [head.turnSeq])).find(({ seq }) => seq === head.turnSeq);

@@ -7,10 +7,8 @@ import { readStoredTask } from "../read/read-task.js";
 import { RecordReader } from "../read/record-reader.js";
 import type { Runtime } from "../runtime.js";
 import { readState } from "../task/record.js";
-import { endWithoutTurn, isOrphan } from "./claim-turn.js";
+import { endWithoutTurn, isOrphan, maxTries } from "./claim-turn.js";
 import { takeOver } from "./take-over.js";
-
-const maxTries = 20;
 
 /**
  * CancelTask (spec 3.1.5). Answers with the task in its terminal state, whichever that is, or as it is when its holder has

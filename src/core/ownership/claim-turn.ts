@@ -13,7 +13,7 @@ import { foldStored } from "../task/fold.js";
 import { LiveTask } from "../task/live-task.js";
 import { statusUpdate } from "../task/normalize.js";
 import type { Draft } from "../task/record.js";
-import { findCause, isReleased, readOrigin, type TurnOrigin } from "../turn/origin.js";
+import { isReleased, readCause, readOrigin, type TurnOrigin } from "../turn/origin.js";
 import type { TurnStart } from "../turn-start.js";
 
 // How a turn of a stored task begins.
@@ -37,13 +37,13 @@ export interface TurnClaim {
 }
 
 /** `refused`: another process claimed the task first. `busy`: another claim of this process was under way and has ended. */
-type ClaimOutcome = "claimed" | "refused" | "busy";
+type TurnClaimOutcome = "claimed" | "refused" | "busy";
 
 /**
  * Claims a task without a running turn, in the write that starts a turn. When the store is late this rejects with
  * `Unanswered`, and a claim that arrives nevertheless starts the turn: a stored message or wake must not be lost.
  */
-export async function claimTurn(runtime: Runtime, live: LiveTask, claim: TurnClaim): Promise<ClaimOutcome> {
+export async function claimTurn(runtime: Runtime, live: LiveTask, claim: TurnClaim): Promise<TurnClaimOutcome> {
   const { claiming } = runtime;
   // This process runs one claim of a task at a time: until it settles it is unknown whether the task is held.
   const underWay = claiming.get(live.id);
@@ -70,7 +70,7 @@ async function writeClaim(
   { claiming, live: liveTasks }: Runtime,
   live: LiveTask,
   { turn, drafts, takes }: TurnClaim,
-): Promise<ClaimOutcome> {
+): Promise<TurnClaimOutcome> {
   try {
     if ((await live.exclusive(drafts, { claim: { turn }, takes })) !== "stored") return "refused";
   } catch (error) {
@@ -81,6 +81,9 @@ async function writeClaim(
   liveTasks.set(live.id, live);
   return "claimed";
 }
+
+/** How often a call tries again when others have changed its task meanwhile. */
+export const maxTries = 20;
 
 /** The error for a task that other calls changed in each of several tries. */
 export function contentionError(): A2AError {
@@ -150,7 +153,8 @@ async function readOpenArtifacts({ store }: Runtime, storedTask: StoredTask): Pr
   for (let after = Math.min(message, turnSeq) - 1; after < seq; ) {
     const page = await store.recordsAfter(key, Math.max(0, after), pageSize);
     // Every artifact: an entry that is recorded twice is better than a missing one.
-    if (page === "compacted") return new Map(foldStored(storedTask).artifacts.map(({ artifactId }) => [artifactId, false]));
+    if (page === "compacted")
+      return new Map(foldStored(storedTask).artifacts.map(({ artifactId }) => [artifactId, false]));
     const records: readonly LogRecord[] = page?.records ?? [];
     const last = records.at(-1);
     if (last === undefined) break;
@@ -229,7 +233,7 @@ export async function startWoken(
   const endDrafts: readonly Draft[] = replacedEntry === undefined ? [] : [{ kind: "turnEnded" }];
   const takes = replacedEntry === undefined ? undefined : [replacedEntry];
   const turn = live.turn + 1;
-  const trace = runtime.telemetry?.wake({ taskId: live.id, contextId: live.contextId }, findCause(origin));
+  const trace = runtime.telemetry?.wake({ taskId: live.id, contextId: live.contextId }, readCause(origin));
   const startDraft: Draft = { kind: "turnStarted", turn, attempt: 1, cause: "wake", wake, message, trace };
   const principal = restorePrincipal(scope, send);
   const start = (): void =>

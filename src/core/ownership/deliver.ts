@@ -12,7 +12,7 @@ import { historyFull, LiveTask } from "../task/live-task.js";
 import { type Draft, messageDraft, sizeOfRecord, withoutPush } from "../task/record.js";
 import { readLastCause, type TurnOrigin } from "../turn/origin.js";
 import { markStarted, type TurnStart } from "../turn-start.js";
-import { claimRestart, claimTurn, contentionError, isOrphan, waitingTurn } from "./claim-turn.js";
+import { claimRestart, claimTurn, contentionError, isOrphan, maxTries, waitingTurn } from "./claim-turn.js";
 import { takeOver } from "./take-over.js";
 
 // How a message reaches the task that it names. Whoever sent it then answers it (`core/send/`).
@@ -43,8 +43,6 @@ export interface MessageToDeliver {
   /** Returns the size of the message. */
   readonly measure: () => number;
 }
-
-const maxTries = 20;
 
 /** Delivers a message to its task: claims the task if it has no running turn, else puts the message into its inbox. */
 export async function deliver(runtime: Runtime, message: MessageToDeliver): Promise<Delivery> {

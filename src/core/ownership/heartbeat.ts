@@ -32,86 +32,91 @@ const orphanPage = 100;
 /** Pause between two sweeps for tasks that have waited for too long, and between two looks at the leases of other processes. */
 const pauseMs = 60_000;
 
-/**
- * The heartbeat of this process: it renews the lease (`core/lease.ts`), which nothing else may delay, and sweeps after each
- * beat. The members take over orphaned tasks and wake due ones.
- */
-export interface Instance {
-  /** Adds a handler; `current` returns its runtime. */
-  join(current: () => Runtime): Member;
-  stop(): Promise<void>;
-}
-
-/** A handler that shares the instance. */
-export interface Member {
+/** A handler that takes part in the heartbeat. */
+export interface HeartbeatMember {
   /** Starts no more work by itself, and keeps what it holds. */
   stopNewWork(): void;
   /** Ends its sweeps. */
   leave(): Promise<void>;
 }
 
-export interface InstanceOptions {
-  readonly store: Pick<TaskStore, "retire" | "otherTtls">;
+export interface HeartbeatOptions {
+  readonly store: TaskStore;
   readonly clock: Clock;
-  readonly limits: Pick<CoreLimits, "heartbeatMs" | "instanceTtlMs">;
+  readonly limits: CoreLimits;
+  /** Name of this process in the store. */
   readonly instance: string;
   readonly lease: Lease;
   readonly logger: Logger;
-  /** The handlers that share the instance. Its members are added here, for the lease. */
+  /** The handlers that take part. They are added here, for the lease. */
   readonly members: Set<() => Runtime>;
 }
 
-export function startInstance(options: InstanceOptions): Instance {
-  const { clock, limits, store, instance, lease, logger, members } = options;
-  const sweeps = new Map<() => Runtime, Sweeps>();
-  const leases = new LeaseWatch(options);
-  let stopped = false;
-  let cancel = noop;
-  let beating: Promise<void> = Promise.resolve();
+/**
+ * The heartbeat of this process: it renews the lease (`core/lease.ts`), which nothing else may delay, and starts the sweeps
+ * of its members after each beat.
+ */
+export class Heartbeat {
+  readonly #options: HeartbeatOptions;
+  readonly #sweeps = new Map<() => Runtime, Sweeps>();
+  readonly #leases: LeaseWatch;
+  #isStopped = false;
+  #cancel = noop;
+  #beating: Promise<void>;
 
-  const beat = async (): Promise<void> => {
+  constructor(options: HeartbeatOptions) {
+    this.#options = options;
+    this.#leases = new LeaseWatch(options);
+    this.#beating = this.#beat();
+  }
+
+  /** Adds a handler; `current` returns its runtime. */
+  join(current: () => Runtime): HeartbeatMember {
+    const { members, lease } = this.#options;
+    const own = new Sweeps(current);
+    members.add(current);
+    this.#sweeps.set(current, own);
+    // One that joins later need not wait for the next heartbeat.
+    if (lease.valid) own.sweep();
+    return {
+      stopNewWork: () => own.stopNewWork(),
+      leave: async () => {
+        members.delete(current);
+        this.#sweeps.delete(current);
+        await own.end();
+      },
+    };
+  }
+
+  /** Ends the heartbeat and gives up the lease. */
+  async stop(): Promise<void> {
+    const { store, instance, logger } = this.#options;
+    this.#isStopped = true;
+    this.#cancel();
+    await this.#beating;
+    this.#cancel();
+    await Promise.all([...this.#sweeps.values()].map((each) => each.end()));
+    await this.#leases.end();
+    await store
+      .retire(instance)
+      .catch((error: unknown) => logger.warn({ err: error }, "the instance could not be retired"));
+  }
+
+  async #beat(): Promise<void> {
+    const { clock, limits, lease, logger, members } = this.#options;
     try {
       await lease.renew();
-      for (const each of sweeps.values()) each.sweep();
-      leases.checkLeases();
+      for (const each of this.#sweeps.values()) each.sweep();
+      this.#leases.checkLeases();
     } catch (error) {
       logger.warn({ err: error }, "the heartbeat failed");
       if (lease.lapsedMs >= limits.instanceTtlMs) for (const member of members) giveUpHeld(member());
     }
-    if (!stopped) cancel = clock.after(limits.heartbeatMs, next);
-  };
-  const next = (): void => {
-    beating = beat();
-  };
-  next();
-  return {
-    join(current) {
-      const own = new Sweeps(current);
-      members.add(current);
-      sweeps.set(current, own);
-      // One that joins a running instance need not wait for its next heartbeat.
-      if (lease.valid) own.sweep();
-      return {
-        stopNewWork: () => own.stopNewWork(),
-        async leave() {
-          members.delete(current);
-          sweeps.delete(current);
-          await own.end();
-        },
-      };
-    },
-    async stop() {
-      stopped = true;
-      cancel();
-      await beating;
-      cancel();
-      await Promise.all([...sweeps.values()].map((each) => each.end()));
-      await leases.end();
-      await store
-        .retire(instance)
-        .catch((error: unknown) => logger.warn({ err: error }, "the instance could not be retired"));
-    },
-  };
+    if (this.#isStopped) return;
+    this.#cancel = clock.after(limits.heartbeatMs, () => {
+      this.#beating = this.#beat();
+    });
+  }
 }
 
 /**
@@ -119,12 +124,12 @@ export function startInstance(options: InstanceOptions): Instance {
  * process waits after an outage before it takes over depends on its own lease, and assumes that the others are the same.
  */
 class LeaseWatch {
-  readonly #options: InstanceOptions;
+  readonly #options: HeartbeatOptions;
   #known: readonly number[] = [];
   #checking: Promise<void> | undefined;
   #nextLook: number;
 
-  constructor(options: InstanceOptions) {
+  constructor(options: HeartbeatOptions) {
     this.#options = options;
     this.#nextLook = monotonic(options.clock);
   }

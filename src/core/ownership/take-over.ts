@@ -44,7 +44,8 @@ export async function takeOver(runtime: Runtime, storedTask: StoredTask): Promis
     return giveUp(runtime, storedTask, "the task was stored too late: its send had been refused already");
   }
   const isAsked = isInterrupted(storedTask.head.state);
-  if (isAsked && (!runtime.restartable || (await hasEmitted(runtime, storedTask)))) return leave(runtime, storedTask);
+  if (isAsked && (!runtime.restartable || (await hasEmitted(runtime, storedTask))))
+    return leaveToCaller(runtime, storedTask);
   if (!runtime.restartable) return giveUp(runtime, storedTask, "the process that worked on the task has gone");
   // A turn is not re-run only to be canceled.
   const { entries } = await runtime.store.inbox(storedTask.head.key);
@@ -80,7 +81,7 @@ function findWaitEnd(entries: readonly InboxEntry[]): TurnStart["answeredBy"] {
 
 // A task that waits for its caller needs no process meanwhile. A message that has arrived since starts the next turn,
 // or answers the one that is re-run; so does a wake.
-async function leave(runtime: Runtime, storedTask: StoredTask): Promise<boolean> {
+async function leaveToCaller(runtime: Runtime, storedTask: StoredTask): Promise<boolean> {
   const { key, scope } = storedTask.head;
   const { entries, inboxPut } = await runtime.store.inbox(key);
   if (entries.some(({ kind }) => kind === "cancel"))

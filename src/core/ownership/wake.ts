@@ -9,10 +9,17 @@ import type { TaskRef } from "../read/read-task.js";
 import type { Runtime } from "../runtime.js";
 import { isStoreAnswer } from "../store-failure.js";
 import { tooLarge } from "../task/live-task.js";
-import { awaitsAuthorization, claimRestart, contentionError, isOrphan, startWoken, waitingTurn } from "./claim-turn.js";
+import {
+  awaitsAuthorization,
+  claimRestart,
+  contentionError,
+  isOrphan,
+  maxTries,
+  startWoken,
+  waitingTurn,
+} from "./claim-turn.js";
 import { sweepConcurrency, takeOver } from "./take-over.js";
 
-const maxTries = 20;
 /** Page size of a sweep for due tasks, and the number of pages; the rest waits for the next sweep. */
 const duePage = 100;
 const duePages = 100;

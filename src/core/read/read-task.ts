@@ -15,7 +15,7 @@ import { applyRecord, foldStored } from "../task/fold.js";
 // newer. Last come the questions whether a message has reached a task.
 
 /** Records that are read from the log at a time. */
-const pageRecords = 256;
+export const pageRecords = 256;
 
 /** The stored state of a task and its position in the log. */
 export interface TaskSnapshot {

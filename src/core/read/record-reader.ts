@@ -5,8 +5,7 @@ import type { Head, LogRecord } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { streamItem } from "../task/tail.js";
 import type { Watcher } from "../watch.js";
-
-const pageRecords = 256;
+import { pageRecords } from "./read-task.js";
 
 /**
  * The next records, or why there are none. `idle`: all records were read, and no turn runs the task or it waits for

@@ -127,7 +127,7 @@ async function follow(call: SendCall, reader: RecordReader, gate: SendGate): Pro
       const [seq, result] = findGateResult(records, gate);
       if (result === undefined) continue;
       if (result !== "answer") throw result.error;
-      return taskResponse(await readAnswer(call, reader.taskId, seq));
+      return taskResponse(await readAnsweredTask(call, reader.taskId, seq));
     }
   } finally {
     reader.close();
@@ -145,7 +145,7 @@ function findGateResult(records: readonly LogRecord[], gate: SendGate): readonly
 }
 
 // A caller that waits for a stop gets the task as of that stop, whatever followed. Any other gets its current state.
-async function readAnswer(call: SendCall, id: string, seq: number): Promise<Task> {
+async function readAnsweredTask(call: SendCall, id: string, seq: number): Promise<Task> {
   const { runtime, request, scope } = call;
   const options = answerOptions(call);
   if (request.configuration?.returnImmediately !== true) return readTaskAt(runtime, { scope, id, seq }, options);

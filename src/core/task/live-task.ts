@@ -9,7 +9,7 @@ import type { Logger } from "../../protocol/logger.js";
 import { type Task, TaskState } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
 import { TurnAborted } from "../agent.js";
-import type { Conversations } from "../conversation/conversations.js";
+import type { AgentConversations } from "../conversation/conversations.js";
 import type { Lease } from "../lease.js";
 import type { CoreLimits } from "../limits.js";
 import type {
@@ -78,7 +78,7 @@ export interface LiveTaskDeps {
   readonly lease: Lease;
   readonly health: StoreHealth;
   /** `undefined` when conversations are off. */
-  readonly conversations: Conversations | undefined;
+  readonly conversations: AgentConversations | undefined;
   /** Tasks abandoned after store failures, by id: their stored state is unknown. */
   readonly lostTasks: Map<string, LostTask>;
 }

@@ -19,7 +19,7 @@ import type { LiveTask, LiveTaskDeps } from "./live-task.js";
 // claim, and the creation by an idempotent send, go on and start or keep their turn when they arrive
 // (`core/ownership/claim-turn.ts`, `core/send/idempotency-claim.ts`); until then the record of the send stays with this
 // process and repeats wait. Without the extension nobody could attach to the task, so the heartbeat ends one that was
-// created late (`sweepLost`, `core/ownership/instance.ts`).
+// created late (`sweepLost`, `core/ownership/heartbeat.ts`).
 
 /** One write of a live task: the first, which creates it, or an append under the fence. */
 export interface Write {

@@ -4,7 +4,7 @@ import type { NormalEvent } from "../task/normalize.js";
 import type { TurnStart } from "../turn-start.js";
 
 /** A question with its answer. */
-interface Exchange {
+interface AnsweredQuestion {
   readonly question: Message;
   readonly answer: Message;
 }
@@ -20,15 +20,15 @@ interface QuestionOptions {
  */
 export class EarlierQuestions {
   readonly #status: TaskStatus | undefined;
-  /** Exchanges that the agent has not repeated yet, oldest first. */
-  #exchanges: readonly Exchange[];
+  /** Those that the agent has not repeated yet, oldest first. */
+  #answered: readonly AnsweredQuestion[];
   /** Kind of the entry in the inbox for the question at which the turn waited, until the agent repeats it. */
   #answeredBy: TurnStart["answeredBy"];
 
   /** `before`: the task as of the start of this run. */
   constructor({ send, answeredBy }: TurnStart, before: Task | undefined) {
     this.#status = before?.status;
-    this.#exchanges = findExchanges(before?.history ?? [], send.message.messageId);
+    this.#answered = findAnsweredQuestions(before?.history ?? [], send.message.messageId);
     this.#answeredBy = answeredBy;
   }
 
@@ -39,9 +39,9 @@ export class EarlierQuestions {
   find(normal: NormalEvent, { takesWakes, isSilent }: QuestionOptions): Message | "waiting" | undefined {
     const status = readStatus(normal);
     if (status === undefined) return undefined;
-    const at = this.#exchanges.findIndex(({ question }) => isSame(question.parts, readParts(status)));
-    const answer = this.#exchanges[at]?.answer;
-    this.#exchanges = this.#exchanges.slice(at + 1);
+    const at = this.#answered.findIndex(({ question }) => isSame(question.parts, readParts(status)));
+    const answer = this.#answered[at]?.answer;
+    this.#answered = this.#answered.slice(at + 1);
     if (answer !== undefined) return answer;
     const isKnown = this.#answeredBy === "message" || (this.#answeredBy === "wake" && (takesWakes || isSilent));
     this.#answeredBy = undefined;
@@ -52,7 +52,7 @@ export class EarlierQuestions {
 }
 
 /** The questions and answers since the message that started the turn. */
-function findExchanges(history: readonly Message[], startId: string): readonly Exchange[] {
+function findAnsweredQuestions(history: readonly Message[], startId: string): readonly AnsweredQuestion[] {
   const first = history.findLastIndex(({ role, messageId }) => role === Role.USER && messageId === startId);
   if (first < 0) return [];
   return history.slice(first + 1).flatMap((question, at, messages) => {
