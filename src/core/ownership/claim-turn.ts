@@ -164,22 +164,18 @@ async function readOpenArtifacts({ store }: Runtime, storedTask: StoredTask): Pr
   return open;
 }
 
-/** A turn that was claimed to be run again. */
-export interface Restart {
-  readonly live: LiveTask;
-  /** `answeredBy`: the kind of the inbox entry that ends the wait of the turn. */
-  start(answeredBy?: TurnStart["answeredBy"]): void;
-}
+/** Starts a turn that was claimed. `answeredBy`: the kind of the inbox entry that ends its wait. */
+type StartAgain = (answeredBy?: TurnStart["answeredBy"]) => void;
 
 /**
- * Claims a task in order to run its last turn again. `undefined`: another process was faster. A late claim starts the
- * turn without an answer to its question.
+ * Claims a task in order to run its last turn again, and returns what starts it. `undefined`: another process was faster.
+ * A late claim starts the turn without an answer to its question.
  */
 export async function claimRestart(
   runtime: Runtime,
   storedTask: StoredTask,
   { attempt, wake, trace, messageSeq: message, entry, send }: TurnOrigin,
-): Promise<Restart | undefined> {
+): Promise<StartAgain | undefined> {
   const { scope } = storedTask.head;
   const live = await continueTask(runtime, storedTask);
   // Entries may have been put while another process held the task, so their number is unknown.
@@ -187,13 +183,13 @@ export async function claimRestart(
   const { turn } = live;
   const principal = restorePrincipal(scope, send);
   const turnStart = { cause: "restart", attempt, principal, scope, entry, send, wake, trace } as const;
-  const start: Restart["start"] = (answeredBy) => runtime.startTurn({ ...turnStart, answeredBy }, { live });
+  const start: StartAgain = (answeredBy) => runtime.startTurn({ ...turnStart, answeredBy }, { live });
   const outcome = await claimTurn(runtime, live, {
     turn,
     drafts: [{ kind: "turnStarted", turn, attempt, cause: "restart", wake, message, trace }],
     start,
   });
-  return outcome === "claimed" ? { live, start } : undefined;
+  return outcome === "claimed" ? start : undefined;
 }
 
 /** Whether a wake ends the wait of the turn: it may wait for an authorization. */

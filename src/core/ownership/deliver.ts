@@ -185,16 +185,16 @@ async function answer(
   checkRoom(runtime, task, sizeOfTask(task) + bytes);
   runtime.memory.check(start.scope);
   const leave = (await runtime.turns.waitForRoom(start, bytes)) ?? noop;
-  const restart = await claimRestart(runtime, storedTask, origin).catch((error: unknown) => {
+  const startAgain = await claimRestart(runtime, storedTask, origin).catch((error: unknown) => {
     leave();
     throw error;
   });
   let delivery: Delivery | undefined;
   try {
-    delivery = restart === undefined ? undefined : await enqueue(runtime, start, storedTask);
+    delivery = startAgain === undefined ? undefined : await enqueue(runtime, start, storedTask);
     return delivery;
   } finally {
-    restart?.start(delivery && "message");
+    startAgain?.(delivery && "message");
     leave();
   }
 }

@@ -62,9 +62,9 @@ export async function takeOver(runtime: Runtime, storedTask: StoredTask): Promis
   }
   return runtime.turns.within(storedTask.head.scope, async () => {
     const attempt = wasReleased ? origin.attempt : origin.attempt + 1;
-    const restart = await claimRestart(runtime, storedTask, { ...origin, attempt });
-    restart?.start(isAsked ? findWaitEnd(entries) : undefined);
-    return restart !== undefined;
+    const startAgain = await claimRestart(runtime, storedTask, { ...origin, attempt });
+    startAgain?.(isAsked ? findWaitEnd(entries) : undefined);
+    return startAgain !== undefined;
   });
 }
 
@@ -104,9 +104,9 @@ async function continueTurn(
 ): Promise<boolean> {
   const { scope } = storedTask.head;
   if (runtime.restartable && (answeredBy === "message" || awaitsAuthorization(storedTask))) {
-    const restart = await claimRestart(runtime, storedTask, await readOrigin(runtime, storedTask));
-    restart?.start(answeredBy);
-    return restart !== undefined;
+    const startAgain = await claimRestart(runtime, storedTask, await readOrigin(runtime, storedTask));
+    startAgain?.(answeredBy);
+    return startAgain !== undefined;
   }
   const [first] = entries;
   const entry = entries.find(({ send }) => send !== undefined);

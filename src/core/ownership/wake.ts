@@ -24,6 +24,18 @@ import { sweepConcurrency, takeOver } from "./take-over.js";
 const duePage = 100;
 const duePages = 100;
 
+// How a task that waits continues without a message: the host wakes it (`wakeTask`), or its time has come (`wakeDue`, by
+// the alarm of this process or a heartbeat of any).
+//
+//   no turn                                     ──▶ the next turn starts, with the message of the last one and the wake
+//   a turn that waits for an authorization,     ──▶ it runs again, and finds the wake in its inbox
+//     without a process
+//   a turn                                      ──▶ the wake waits in its inbox: `authorize` takes it, or the end of the
+//                                                   turn starts the next one
+//
+// A wake needs room for a turn at once (`TurnSlots.within`). A task that is due and finds none waits for the next sweep. A
+// sweep that fails is followed by one that starts behind the failed task, so that it holds up the others only once.
+
 /**
  * Starts the next turn of a task: at once if no turn runs, else when the running turn ends without ending the task.
  * Returns false for a task that has ended. Throws `taskNotFound`.
@@ -55,14 +67,14 @@ async function tryWake(
   const origin = awaitsAuthorization(storedTask) ? await waitingTurn(runtime, storedTask) : undefined;
   return runtime.turns.within(storedTask.head.scope, async () => {
     if (origin === undefined) return (await startWoken(runtime, storedTask, { wake })) || undefined;
-    const restart = await claimRestart(runtime, storedTask, origin);
-    if (restart === undefined) return undefined;
+    const startAgain = await claimRestart(runtime, storedTask, origin);
+    if (startAgain === undefined) return undefined;
     let result: boolean | undefined;
     try {
       result = await putWake(runtime, storedTask, wake);
       return result;
     } finally {
-      restart.start(result === true ? "wake" : undefined);
+      startAgain(result === true ? "wake" : undefined);
     }
   });
 }
