@@ -6,6 +6,16 @@ import { TurnAborted } from "./agent.js";
 import type { CoreLimits } from "./limits.js";
 import type { Clock } from "./ports.js";
 
+// How a call of the store can fail, and what follows.
+//
+// | the call                      | its error          | took effect | then                                        |
+// |-------------------------------|--------------------|-------------|---------------------------------------------|
+// | was refused, such as for room | an `A2AError`      | no          | the caller gets it; it is not tried again   |
+// | failed                        | any other          | unknown     | tried again; callers get `StoreUnavailable` |
+// | has no answer in `storeWaitMs`| `Unanswered`       | unknown     | the same; `answer` says when it has ended   |
+//
+// `store-guard.ts` says who waits how long, `store-health.ts` what the process concludes.
+
 /** The error for a caller whose task store did not answer. Whether a write took effect is unknown. */
 export class StoreUnavailable extends A2AError {
   constructor(cause: unknown) {

@@ -12,6 +12,15 @@ import type { AttemptScheduler, WebhookRoute } from "./attempt-scheduler.js";
 import type { PushLimits } from "./limits.js";
 import type { AttemptOutcome, PostWebhook, WebhookPayload } from "./webhook-request.js";
 
+// How one event gets to one webhook. Each attempt waits for its turn (`attempt-scheduler.ts`), and only then reads the event
+// and the configuration, since both may have changed meanwhile:
+//
+//   the configuration is deleted, or another process holds it    ──▶ gone
+//   it names another destination than the turn was for           ──▶ moved: a turn at that one, not counted as an attempt
+//   the log no longer has the event                              ──▶ lost: the task is sent instead
+//   the webhook takes it, or refuses it, or it cannot be written ──▶ done
+//   the call fails                                               ──▶ again after a pause, `pushAttempts` times; then done
+
 /** Dependencies that all deliveries of a process share. The process that holds a configuration delivers it. */
 export interface DeliveryDeps {
   readonly store: PushStore;

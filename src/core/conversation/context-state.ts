@@ -9,6 +9,11 @@ import { type StoreTimes, StoreUnavailable, storeRetries } from "../store-failur
 import { type AgentConversations, conversationsOff } from "./conversations.js";
 import type { ConversationLog } from "./log.js";
 
+// The state of a context: values by key, which all its tasks share. Tasks of one context may run in several processes, so a
+// change reads the value, calls the agent's function and writes under the version that was read. If another turn was
+// faster, all of that is done again. A write without an answer may have been stored, so the versions that a change tried to
+// write are remembered: when one of them is found, the change has been made.
+
 /** Dependencies of the state of a context. */
 export interface ContextStateDeps extends StoreTimes {
   readonly store: TaskStore;

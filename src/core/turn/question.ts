@@ -3,6 +3,15 @@ import { type Message, type Part, PartSchema, Role, type Task, type TaskStatus }
 import type { NormalEvent } from "../task/normalize.js";
 import type { TurnStart } from "../turn-start.js";
 
+// A turn that runs again repeats what it did, and so its questions. The caller must not be asked twice, and an answer that an
+// earlier run took must not be taken for that of another question. So each question of the agent is looked for, in order:
+//
+//   the history has it, with its answer        ──▶ the agent gets that answer, and no event is emitted
+//   it is the one at which the task waits      ──▶ no event is emitted, and the agent waits for the inbox
+//   neither                                    ──▶ it is asked
+//
+// What the agent skips this time is given up: only later exchanges are looked at from then on.
+
 /** A question with its answer. */
 interface AnsweredQuestion {
   readonly question: Message;
