@@ -102,7 +102,10 @@ export class HandlerState {
       store: storeFor("call"),
       taskUse: new TaskUse(),
       // Written after the answers, so no caller waits.
-      conversations: this.#open({ ...this.#shared, store: storeFor("sweep"), limits, logger }, options.conversations),
+      conversations: this.#openConversations(
+        { ...this.#shared, store: storeFor("sweep"), limits, logger },
+        options.conversations,
+      ),
       quota: createTaskQuota(storeFor("send"), limits),
       reads: createReadGate(limits.readsPerOwner, { clock, limits }, this.#process.readMemory),
       startTurn: (start, target) => startTurn(runtime, start, target),
@@ -130,7 +133,10 @@ export class HandlerState {
   }
 
   // Releases with the same settings share them, so that the next one knows what still waits to be written.
-  #open(deps: DirectReplyDeps, options: ConversationOptions | false | undefined): AgentConversations | undefined {
+  #openConversations(
+    deps: DirectReplyDeps,
+    options: ConversationOptions | false | undefined,
+  ): AgentConversations | undefined {
     const settings = JSON.stringify([options, deps.limits]);
     if (this.#conversations?.settings !== settings) {
       this.#conversations?.current?.replies.flushNow();

@@ -123,9 +123,14 @@ export class WebhookSender {
     return this.#deps.findAdapter(this.#registration);
   }
 
+  // `undefined` for content that the version cannot express.
   #write(response: StreamResponse): WebhookPayload | undefined {
+    const { taskName } = this.#registration;
     try {
-      return writeWebhookPayload(this.#adapter, response, this.#registration);
+      const adapter = this.#adapter;
+      const { mediaType, tokenHeaders } = adapter;
+      const event = taskName === undefined ? response : responseUnderName(response, taskName);
+      return { body: adapter.write({ response: event }), mediaType, tokenHeaders };
     } catch (error) {
       this.#deps.logger.error(this.#logFields({ err: error }), "an event could not be written for a webhook");
       return undefined;
@@ -190,17 +195,6 @@ export class WebhookSender {
     const { taskId, config } = this.#registration;
     return { taskId, id: config.id, ...fields };
   }
-}
-
-/** Encodes a payload. Throws for content that the version cannot express. */
-function writeWebhookPayload(
-  adapter: PushAdapter,
-  response: StreamResponse,
-  { taskName }: PushRegistration,
-): WebhookPayload {
-  const event = taskName === undefined ? response : responseUnderName(response, taskName);
-  const { mediaType, tokenHeaders } = adapter;
-  return { body: adapter.write({ response: event }), mediaType, tokenHeaders };
 }
 
 /** Finds the cause of a task's last turn in its trace: the wake that started it, or the send of its message. */

@@ -85,9 +85,9 @@ function readParts(status: TaskStatus): readonly Part[] {
 }
 
 function isSame(parts: readonly Part[], before: readonly Part[]): boolean {
-  return parts.length === before.length && parts.every((part, at) => isSamePart(part, before[at]));
-}
-
-function isSamePart(part: Part, before: Part | undefined): boolean {
-  return before !== undefined && equals(PartSchema, part, before);
+  if (parts.length !== before.length) return false;
+  return parts.every((part, at) => {
+    const other = before[at];
+    return other !== undefined && equals(PartSchema, part, other);
+  });
 }
