@@ -24,7 +24,7 @@ import {
 // A call passes two stages. `identify` is the first, before the body is read: headers alone are checked, by every
 // scheme that any requirement names. `authorize` is the second, once the request is decoded: the requirements of the
 // operation and of the message's skill. A message to a task must also meet the requirements of the skills of the task's
-// earlier messages (`authorizeAnswer`), which are checked where the task is read: `core/ownership/claim.ts`, or
+// earlier messages (`authorizeAnswer`), which are checked where the task is read: `core/ownership/deliver.ts`, or
 // `gateway/handler.ts`.
 
 /** Holds calls to the requirements of `auth`. */

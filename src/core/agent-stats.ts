@@ -4,7 +4,7 @@ import type { Runtime } from "./runtime.js";
 import { waitForStore } from "./store-failure.js";
 
 /** Counts what a handler has at the moment. */
-export function agentStats({ turns, watch, live }: Pick<Runtime, "turns" | "watch" | "live">): AgentStats {
+export function agentStats({ turns, watch, live }: Runtime): AgentStats {
   const inboxes = [...turns.running].map(({ inbox }) => inbox);
   const waitingCount = inboxes.filter(({ isWaiting }) => isWaiting).length;
   let streamLag = 0;

@@ -2,16 +2,16 @@ import type { Logger } from "../protocol/logger.js";
 import type { TurnTelemetry } from "../protocol/telemetry/follow.js";
 import type { Agent } from "./agent.js";
 import { createAlarm } from "./alarm.js";
-import { type Conversations, type DirectReplyDeps, openConversations } from "./conversation/conversations.js";
+import { type AgentConversations, type DirectReplyDeps, openConversations } from "./conversation/conversations.js";
 import type { ConversationOptions } from "./conversation/log.js";
 import { type CoreLimits, coreLimits } from "./limits.js";
-import type { Member } from "./ownership/instance.js";
+import type { HeartbeatMember } from "./ownership/heartbeat.js";
 import { wakeDue } from "./ownership/wake.js";
-import type { QueuedSend, TaskStore } from "./ports.js";
+import type { TaskStore } from "./ports.js";
 import type { CoreProcess } from "./process.js";
 import { createTaskQuota } from "./quota.js";
 import { createReadGate } from "./read-gate.js";
-import type { Runtime } from "./runtime.js";
+import type { HandlerParts, Runtime } from "./runtime.js";
 import { guardStore, type StoreUser } from "./store-guard.js";
 import { TaskUse } from "./task-use.js";
 import { TurnRun } from "./turn/run.js";
@@ -43,40 +43,29 @@ export interface RuntimeOptions {
   readonly clients?: TurnClients | undefined;
 }
 
-/** The parts of a runtime that belong to one release of the agent. */
-type ReleaseMember =
-  | "agent"
-  | "restartable"
-  | "deadlines"
-  | "keptClaims"
-  | "charge"
-  | "telemetry"
-  | "clients"
-  | "logger"
-  | "limits"
-  | "store"
-  | "storeFor"
-  | "taskUse"
-  | "conversations"
-  | "quota"
-  | "reads"
-  | "startTurn";
-
 /** The state that a handler keeps when its agent is replaced: its tasks in this process. */
 export class HandlerState {
   readonly #process: CoreProcess;
-  readonly #shared: Omit<Runtime, ReleaseMember>;
-  #member: Member | undefined;
+  readonly #shared: HandlerParts;
+  #member: HeartbeatMember | undefined;
   #current: Runtime | undefined;
   /** The runtime for work that no caller waits for: a slow store must not prevent it. */
   #sweeping: Runtime | undefined;
-  #conversations: { readonly settings: string; readonly current: Conversations | undefined } | undefined;
+  #conversations: { readonly settings: string; readonly current: AgentConversations | undefined } | undefined;
 
   constructor(process: CoreProcess, { agentId, limits }: Pick<Runtime, "agentId"> & Pick<RuntimeOptions, "limits">) {
     this.#process = process;
     const { signals, clock, health, lease, instance, newId, yields, memory, slots } = process;
     this.#shared = {
-      ...{ agentId, signals, clock, health, lease, instance, newId, yields, memory },
+      agentId,
+      signals,
+      clock,
+      health,
+      lease,
+      instance,
+      newId,
+      yields,
+      memory,
       alarm: createAlarm(clock, () => wakeDueTasks(this.#latest())),
       watch: shareWatch(process.watch),
       turns: new TurnSlots(slots, coreLimits(limits), clock),
@@ -99,16 +88,30 @@ export class HandlerState {
     const storeFor = (user: StoreUser): TaskStore =>
       guardStore(this.#process.store, user, { clock, limits, logger, health });
     const runtime: Runtime = {
-      ...{ ...this.#shared, agent, restartable, deadlines, keptClaims, charge, telemetry, clients },
-      ...{ logger, limits, storeFor, store: storeFor("call"), taskUse: new TaskUse() },
+      ...this.#shared,
+      agent,
+      restartable,
+      deadlines,
+      keptClaims,
+      charge,
+      telemetry,
+      clients,
+      logger,
+      limits,
+      storeFor,
+      store: storeFor("call"),
+      taskUse: new TaskUse(),
       // Written after the answers, so no caller waits.
-      conversations: this.#open({ ...this.#shared, store: storeFor("sweep"), limits, logger }, options.conversations),
+      conversations: this.#openConversations(
+        { ...this.#shared, store: storeFor("sweep"), limits, logger },
+        options.conversations,
+      ),
       quota: createTaskQuota(storeFor("send"), limits),
       reads: createReadGate(limits.readsPerOwner, { clock, limits }, this.#process.readMemory),
       startTurn: (start, target) => startTurn(runtime, start, target),
     };
     this.use(runtime);
-    this.#member ??= this.#process.members.join(() => this.#latest());
+    this.#member ??= this.#process.heartbeat.join(() => this.#latest());
     return runtime;
   }
 
@@ -130,7 +133,10 @@ export class HandlerState {
   }
 
   // Releases with the same settings share them, so that the next one knows what still waits to be written.
-  #open(deps: DirectReplyDeps, options: ConversationOptions | false | undefined): Conversations | undefined {
+  #openConversations(
+    deps: DirectReplyDeps,
+    options: ConversationOptions | false | undefined,
+  ): AgentConversations | undefined {
     const settings = JSON.stringify([options, deps.limits]);
     if (this.#conversations?.settings !== settings) {
       this.#conversations?.current?.replies.flushNow();
@@ -159,13 +165,10 @@ function startTurn(runtime: Runtime, start: TurnStart, target: TurnTarget): void
   markStarted(start);
   const { configuration } = start.send;
   const early = configuration?.returnImmediately === true ? "next" : "later";
-  const atOnce = "receiver" in target && (target.name !== undefined || hasInline(configuration));
+  // The caller needs a task from the start: to find it by its name, or for its webhook.
+  const hasWebhook = configuration?.taskPushNotificationConfig !== undefined;
+  const atOnce = "receiver" in target && (target.name !== undefined || hasWebhook);
   new TurnRun(runtime, start, target).run(atOnce ? "at once" : early);
-}
-
-/** True for a send whose caller needs a task from the start. */
-function hasInline(configuration: QueuedSend["configuration"]): boolean {
-  return configuration?.taskPushNotificationConfig !== undefined;
 }
 
 async function wakeDueTasks(runtime: Runtime): Promise<void> {

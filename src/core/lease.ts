@@ -2,6 +2,16 @@ import { monotonic } from "../protocol/async/clock.js";
 import type { CoreLimits } from "./limits.js";
 import type { Clock, TaskStore } from "./ports.js";
 
+// A renewal shows two things: that this process holds its tasks, and whether the others could renew.
+//
+//   in time                               ──▶ valid for `instanceTtlMs`, counted from before the call
+//   the first one                         ──▶ valid; nothing is taken over for a heartbeat
+//   late, or the store's clock has moved  ──▶ valid; nothing is taken over for `instanceTtlMs`, and tasks that others have
+//                                             taken over meanwhile are given up (`checkHeld`)
+//   none                                  ──▶ not valid: nothing is claimed or shown from memory before the next one
+//
+// Each process has two clocks, because the steady one may stand still while the machine sleeps and the other may be set.
+
 /**
  * The lease of a process on its tasks: a row in the store that expires unless it is renewed. An expired lease means a
  * dead process only while all processes can renew. After an outage of the store, or a change of its clock, others may

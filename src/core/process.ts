@@ -3,7 +3,7 @@ import { newId } from "../protocol/id/new-id.js";
 import type { Logger } from "../protocol/logger.js";
 import { createLease, type Lease } from "./lease.js";
 import { type CoreLimits, coreLimits } from "./limits.js";
-import { checkHeld, type Instance, startInstance } from "./ownership/instance.js";
+import { checkHeld, Heartbeat } from "./ownership/heartbeat.js";
 import type { Clock, Signals, Store, TaskStore } from "./ports.js";
 import type { ProcessLoad } from "./process-load.js";
 import { ReadMemory } from "./read-gate.js";
@@ -43,7 +43,7 @@ export interface CoreProcess {
   readonly instance: string;
   readonly health: StoreHealth;
   readonly lease: Lease;
-  readonly members: Pick<Instance, "join">;
+  readonly heartbeat: Heartbeat;
   readonly watch: Watch;
   readonly slots: ProcessSlots;
   readonly yields: TurnYields;
@@ -72,10 +72,18 @@ export function createCoreProcess(options: CoreProcessOptions): CoreProcess {
     writeLarge: () => probeFreeSpace({ store, newId: makeId, instance }),
     writeTask: async () => void (await store.append({ key: 0, epoch: 0, seq: 0, records: [], bytes: 0 })),
   });
-  const { join, stop } = startInstance({ store, clock, limits, instance, lease, logger, members });
+  const heartbeat = new Heartbeat({ store, clock, limits, instance, lease, logger, members });
   const memory = new RunningMemory(clock, { ...limits, runningMaxBytes: runningMaxBytes(limits, options.store) });
   return {
-    ...{ store: options.store, signals, clock, newId: makeId, instance, health, lease, members: { join }, watch },
+    store: options.store,
+    signals,
+    clock,
+    newId: makeId,
+    instance,
+    health,
+    lease,
+    heartbeat,
+    watch,
     slots: new ProcessSlots(limits, memory, options.load),
     yields: createTurnYields(clock),
     memory,
@@ -84,7 +92,7 @@ export function createCoreProcess(options: CoreProcessOptions): CoreProcess {
       watch.close();
       // A probe renews the lease, which must not happen after the instance has retired.
       await health.close();
-      await stop();
+      await heartbeat.stop();
     },
   };
 }

@@ -16,7 +16,7 @@ import { isTerminal } from "../protocol/states.js";
 import type { Head, PushRegistration, PushService } from "./ports.js";
 import type { Runtime } from "./runtime.js";
 import type { RegisterPush, SendCall } from "./send/send.js";
-import { isAnswer, storeRetries } from "./store-failure.js";
+import { isStoreAnswer, storeRetries } from "./store-failure.js";
 
 // The four operations on push configurations, and the inline configuration of a send (spec 3.1.7 to 3.1.10, 4.3). The token
 // and the credentials of a webhook are never returned.
@@ -45,7 +45,9 @@ export async function createPushConfig(
   const candidate = createRegistration(runtime, head, { config: request, registrant });
   const registration = request.id === "" ? candidate : await inheritCursor(push, candidate);
   registrant.progress.begun = true;
-  await keep(runtime, push, isFullyDelivered(head, registration) ? settle(registration) : registration);
+  // An ended task has no new events, but a replacement still owes the events that its predecessor has not delivered.
+  const isSettled = isTerminal(head.state) && registration.cursor >= head.seq;
+  await keep(runtime, push, isSettled ? { ...registration, holder: "", settled: true } : registration);
   return withoutSecrets(candidate.config);
 }
 
@@ -103,7 +105,13 @@ export async function inlinePush(push: PushService, call: SendCall, entry: strin
   check(push, inline, "configuration.taskPushNotificationConfig.");
   const config = { ...inline, id: inline.id || entry };
   const taskId = request.message?.taskId ?? "";
-  if (taskId !== "") await checkRoom({ runtime, push }, await readHead({ runtime, scope }, taskId), config.id);
+  if (taskId !== "") {
+    const { key } = await readHead({ runtime, push, scope }, taskId);
+    const configs = await push.store.list(key);
+    const { pushConfigsPerTask } = runtime.limits;
+    const isFull = configs.length >= pushConfigsPerTask && !configs.some(({ config: { id } }) => id === config.id);
+    if (isFull) throw tooManyConfigs(pushConfigsPerTask);
+  }
   let completion: Promise<void> | undefined;
   const store = async ({ key, id, seq, again }: Parameters<RegisterPush>[0]): Promise<void> => {
     const registration = createRegistration(runtime, { key, id, scope, seq }, { config, registrant: context });
@@ -115,7 +123,7 @@ export async function inlinePush(push: PushService, call: SendCall, entry: strin
     } catch (error) {
       runtime.logger.error({ taskId: id, err: error }, "an inline push configuration could not be stored");
       // While the store does not answer, the caller gets an error and may retry.
-      if (!isAnswer(error)) throw error;
+      if (!isStoreAnswer(error)) throw error;
     }
   };
   const register = (task: Parameters<RegisterPush>[0]): void => {
@@ -126,7 +134,7 @@ export async function inlinePush(push: PushService, call: SendCall, entry: strin
   return Object.assign(register, { completion: () => completion });
 }
 
-async function readHead({ runtime, scope }: Omit<PushCall, "push">, taskId: string): Promise<Head> {
+async function readHead({ runtime, scope }: PushCall, taskId: string): Promise<Head> {
   const head = await runtime.store.head(scope, taskId);
   if (head === undefined) throw taskNotFound(taskId);
   return head;
@@ -138,13 +146,6 @@ function check(push: PushService, config: TaskPushNotificationConfig, path: stri
   checkIndexedId(`${path}id`, config.id);
 }
 
-async function checkRoom({ runtime, push }: Omit<PushCall, "scope">, head: Head, id: string): Promise<void> {
-  const configs = await push.store.list(head.key);
-  const { pushConfigsPerTask } = runtime.limits;
-  if (configs.length >= pushConfigsPerTask && !configs.some(({ config }) => config.id === id))
-    throw tooManyConfigs(pushConfigsPerTask);
-}
-
 function createRegistration(
   runtime: Runtime,
   { key, id, scope, seq }: Pick<Head, "key" | "id" | "scope" | "seq">,
@@ -154,15 +155,6 @@ function createRegistration(
   const own = { ...config, id: config.id === "" ? runtime.newId() : config.id, taskId: id };
   const registration = { key, taskId: id, scope, config: own, cursor: seq, version, holder: runtime.instance };
   return taskName === undefined || taskName === id ? registration : { ...registration, taskName };
-}
-
-// An ended task has no new events, but a replacement still owes the events that its predecessor has not delivered.
-function isFullyDelivered({ state, seq }: Pick<Head, "state" | "seq">, { cursor }: PushRegistration): boolean {
-  return isTerminal(state) && cursor >= seq;
-}
-
-function settle(registration: PushRegistration): PushRegistration {
-  return { ...registration, holder: "", settled: true };
 }
 
 async function keep(runtime: Runtime, push: PushService, registration: PushRegistration): Promise<void> {

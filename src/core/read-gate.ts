@@ -7,6 +7,15 @@ import type { CoreLimits } from "./limits.js";
 import type { Clock } from "./ports.js";
 import { type StoreTimes, Unanswered } from "./store-failure.js";
 
+// Reads of the store, bounded for each owner: in number, and in memory by the size that the owner's last reads had.
+//
+//   enter ── fewer than `max` run, and the next one fits into the owner's share ──▶ it runs
+//     └────── else ──▶ it waits, in order ── one of the owner's ends ──▶ it runs
+//                          └── a read of the owner got no answer in time ──▶ it fails, unless it has just come
+//
+// This keeps connections, the thread of the database, and the heap free for other owners. Invariant: one read of an owner may
+// always run, so that none waits for ever.
+
 /** Runs a read when it is its owner's turn. `measure` returns the size of the result in bytes. Default: 0. */
 export type ReadGate = <T>(scope: Scope, read: () => Promise<T>, measure?: (result: T) => number) => Promise<T>;
 
@@ -61,10 +70,9 @@ interface OwnerReads {
 }
 
 /**
- * Lets each owner have `max` reads at once, within its share of the memory; further ones wait in order. This keeps
- * connections, the thread of the database, and the heap free for other owners. One read of an owner may always run. When a
- * read has no answer within `storeWaitMs`, the reads that have waited for half of that time fail too. Otherwise each would
- * wait for as long again.
+ * Lets each owner have `max` reads at once, within its share of the memory; further ones wait in order. When a read has no
+ * answer within `storeWaitMs`, the reads that have waited for half of that time fail too. Otherwise each would wait for as
+ * long again.
  */
 export function createReadGate(max: number, { clock, limits }: StoreTimes, memory?: ReadMemory): ReadGate {
   const owners = new Map<string, OwnerReads>();

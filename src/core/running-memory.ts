@@ -251,7 +251,7 @@ export class TurnMemory {
     if (bytes < 0) this.#memory.afterShrinking(this.owner);
   }
 
-  /** See `RunningMemory.room`. */
+  /** See `RunningMemory.waitForMemory`. */
   waitForMemory(): Promise<void> | undefined {
     return this.#memory.waitForMemory(this);
   }

@@ -21,20 +21,13 @@ type ChargeTokens = (
   tokens: number,
 ) => Promise<TokenBudget>;
 
-/** Parts that all turns and operations of one request handler share. */
-export interface Runtime extends LiveTaskDeps {
-  readonly agent: Agent;
+/** The parts of a runtime that stay when its agent is replaced: among them its tasks in this process. */
+export interface HandlerParts extends Omit<LiveTaskDeps, "store" | "logger" | "limits" | "conversations"> {
   /** The agent's id in the store. */
   readonly agentId: string;
-  /** Turns of dead processes are re-run. */
-  readonly restartable: boolean;
-  /** Whether a caller's deadline ends only its wait, or also the turn that the call started. */
-  readonly deadlines: "wait" | "abort";
+  readonly newId: () => string;
   /** Wakes parked tasks that are due. */
   readonly alarm: Alarm;
-  readonly newId: () => string;
-  /** Returns the part of a principal that is stored with its message, beside owner and tenant. */
-  readonly keptClaims?: ((principal: Principal) => JsonObject) | undefined;
   /** Tasks that a turn of this handler runs, by id. */
   readonly live: Map<string, LiveTask>;
   /** Sends that this process is delivering, by entry. */
@@ -43,19 +36,30 @@ export interface Runtime extends LiveTaskDeps {
   readonly abandonedSends: Map<string, { readonly claim: SendClaim; readonly abandonedAt: number }>;
   /** Claims under way, by task id. */
   readonly claiming: Map<string, Promise<void>>;
-  /** Makes clients of other agents of the process. `undefined` where there are none. */
-  readonly clients?: TurnClients | undefined;
+  /** Open subscriptions. */
+  readonly subscriptions: Set<{ dismiss(error: unknown): void }>;
   readonly turns: TurnSlots;
   readonly yields: TurnYields;
   readonly memory: RunningMemory;
+}
+
+/** What all turns and operations of one release of an agent share. */
+export interface Runtime extends HandlerParts, LiveTaskDeps {
+  readonly agent: Agent;
+  /** Turns of dead processes are re-run. */
+  readonly restartable: boolean;
+  /** Whether a caller's deadline ends only its wait, or also the turn that the call started. */
+  readonly deadlines: "wait" | "abort";
+  /** Returns the part of a principal that is stored with its message, beside owner and tenant. */
+  readonly keptClaims?: ((principal: Principal) => JsonObject) | undefined;
+  /** Makes clients of other agents of the process. `undefined` where there are none. */
+  readonly clients?: TurnClients | undefined;
+  /** The store as others use it. `store` is for operations and agents. */
+  readonly storeFor: (user: StoreUser) => TaskStore;
   /** Bounds the reads of an owner. */
   readonly reads: ReadGate;
   readonly quota: TaskQuota;
-  /** The store as others use it. `store` is for operations and agents. */
-  readonly storeFor: (user: StoreUser) => TaskStore;
   readonly taskUse: TaskUse;
-  /** Open subscriptions. */
-  readonly subscriptions: Set<{ dismiss(error: unknown): void }>;
   /** Follows turns. Absent without telemetry. */
   readonly telemetry: TurnTelemetry | undefined;
   /** Counts tokens against the budgets of a turn's caller. Without budgets it is missing. */

@@ -6,6 +6,16 @@ import { TurnAborted } from "./agent.js";
 import type { CoreLimits } from "./limits.js";
 import type { Clock } from "./ports.js";
 
+// How a call of the store can fail, and what follows.
+//
+// | the call                      | its error          | took effect | then                                        |
+// |-------------------------------|--------------------|-------------|---------------------------------------------|
+// | was refused, such as for room | an `A2AError`      | no          | the caller gets it; it is not tried again   |
+// | failed                        | any other          | unknown     | tried again; callers get `StoreUnavailable` |
+// | has no answer in `storeWaitMs`| `Unanswered`       | unknown     | the same; `answer` says when it has ended   |
+//
+// `store-guard.ts` says who waits how long, `store-health.ts` what the process concludes.
+
 /** The error for a caller whose task store did not answer. Whether a write took effect is unknown. */
 export class StoreUnavailable extends A2AError {
   constructor(cause: unknown) {
@@ -25,7 +35,7 @@ export class Unanswered extends StoreUnavailable {
 }
 
 /** True for an error with which the store answered, such as being full; false when it could not be reached. */
-export function isAnswer(error: unknown): error is A2AError {
+export function isStoreAnswer(error: unknown): error is A2AError {
   return error instanceof A2AError && !(error instanceof StoreUnavailable);
 }
 
@@ -47,7 +57,7 @@ export function storeRetries({ clock, limits }: StoreTimes, ms = limits.storeRet
     pauseAfter(error, failures) {
       const pauseMs = backoffMs(failures, pauses);
       // An answer, such as a full store, is not retried.
-      return isAnswer(error) || monotonic(clock) + pauseMs >= until ? undefined : pauseMs;
+      return isStoreAnswer(error) || monotonic(clock) + pauseMs >= until ? undefined : pauseMs;
     },
   };
 }
@@ -91,6 +101,6 @@ export class NoAnswer extends Error {
 }
 
 /** The error of a failed write that its caller gets. */
-export function publicFailure(error: unknown): unknown {
+export function maskStoreFailure(error: unknown): unknown {
   return error instanceof A2AError || error instanceof TurnAborted ? error : new StoreUnavailable(error);
 }

@@ -84,8 +84,8 @@ export function observePushStore(store: PushStore, health: StoreHealth): PushSto
   return wrapPushStore(store, (call) => (args) => health.observe(call(args), "read"));
 }
 
-type Call = (args: readonly unknown[]) => Promise<unknown>;
-type Wrap = (call: Call, kind: MethodKind) => Call;
+type StoreCall = (args: readonly unknown[]) => Promise<unknown>;
+type Wrap = (call: StoreCall, kind: MethodKind) => StoreCall;
 
 function wrapTaskStore(store: TaskStore, wrap: Wrap): TaskStore {
   const calls = createPort<Omit<TaskStore, "close">>(taskCalls, (method, kind) => {

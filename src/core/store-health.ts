@@ -4,7 +4,7 @@ import { isObject } from "../protocol/kinds.js";
 import type { Logger } from "../protocol/logger.js";
 import type { CoreLimits } from "./limits.js";
 import type { Clock, MethodKind } from "./ports.js";
-import { isAnswer, NoAnswer, StoreUnavailable, Unanswered, waitForStore } from "./store-failure.js";
+import { isStoreAnswer, NoAnswer, StoreUnavailable, Unanswered, waitForStore } from "./store-failure.js";
 
 // Whether the store takes writes: the one place that knows, since every call of the store is watched.
 //
@@ -163,7 +163,7 @@ export class StoreHealth {
 
   /** Takes note of a call that failed, or that did not answer in time. */
   readonly noteFailure = (error: unknown): void => {
-    if (isAnswer(error) || this.#closed || this.#probes === undefined) return;
+    if (isStoreAnswer(error) || this.#closed || this.#probes === undefined) return;
     if (this.#state !== "ready") this.#note(error);
     const meaning = findMeaning(error);
     if (this.#state === "lost") return;
@@ -222,7 +222,7 @@ export class StoreHealth {
       return true;
     } catch (error) {
       this.noteFailure(error);
-      return isAnswer(error);
+      return isStoreAnswer(error);
     }
   }
 
@@ -254,7 +254,7 @@ export class StoreHealth {
       // It may have become full meanwhile.
       if (isFull || this.#state !== "full") this.#markReady();
     } catch (error) {
-      if (isAnswer(error)) this.#markReady();
+      if (isStoreAnswer(error)) this.#markReady();
       else if (state === "ready") this.noteFailure(error);
       else if (findMeaning(error) === "lost") this.#markLost(error);
       // Other writes were answered meanwhile: the probe was slow, and the store is there.

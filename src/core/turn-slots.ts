@@ -26,6 +26,9 @@ import type { RunningMemory } from "./running-memory.js";
 //   first, one after another. A send that gets a slot holds it until its turn, which takes its own, has begun.
 // - It is refused: its time is over, the queue is full, or the agent drains.
 //
+// For that moment one turn counts twice. No call sees it, since nothing is awaited in between. A send could hand its slot on
+// instead, but only through `TurnStart` and every way to a turn, with somebody to free it on each way that starts none.
+//
 // A wake or a take-over never waits: `within` gives it a slot at once or refuses it, and holds the slot until its turn, if
 // one starts, has begun.
 //
@@ -54,7 +57,7 @@ interface RunningTurn {
 }
 
 /** The limits of one agent's turns. */
-type TurnLimits = Pick<CoreLimits, "turnsPerOwner" | "turnsPerProcess" | "turnWaitMs" | "turnWaitMaxBytes">;
+type AgentTurnLimits = Pick<CoreLimits, "turnsPerOwner" | "turnsPerProcess" | "turnWaitMs" | "turnWaitMaxBytes">;
 
 /** The slots of one turn, until they are freed. */
 interface TakenSlots {
@@ -80,7 +83,7 @@ export class TurnSlots {
   readonly #process: ProcessSlots;
   readonly #clock: Clock;
   /** `turnsPerProcess` among them is the agent's own. */
-  #limits: TurnLimits;
+  #limits: AgentTurnLimits;
   readonly #running = new Map<RunningTurn, TakenSlots>();
   readonly #waiting = new FairQueue<WaitingSend>(() => ({
     perKey: this.#limits.turnsPerOwner,
@@ -94,7 +97,7 @@ export class TurnSlots {
   #isReleasing = false;
   #isClosed = false;
 
-  constructor(process: ProcessSlots, limits: TurnLimits, clock: Clock) {
+  constructor(process: ProcessSlots, limits: AgentTurnLimits, clock: Clock) {
     this.#process = process;
     this.#limits = limits;
     this.#clock = clock;
@@ -214,7 +217,7 @@ export class TurnSlots {
   }
 
   /** Holds turns to other limits from now on. */
-  limit(limits: TurnLimits): void {
+  limit(limits: AgentTurnLimits): void {
     this.#limits = limits;
     this.startWaiting();
   }
@@ -359,30 +362,27 @@ interface Share {
 
 const noShare: Share = { turns: 0, bytes: 0 };
 
-/** A running turn, as its share is counted. */
-type WeighedTurn = Pick<RunningTurn, "start" | "bytes">;
-
 /** The shares of owners in the running turns of a process, over all its agents. Counted only during an overload. */
 class OverloadShares {
   readonly #load: ProcessLoad | undefined;
-  readonly #running: () => Iterable<WeighedTurn>;
+  readonly #running: () => Iterable<RunningTurn>;
   /** The overload for which shares were summed. */
   #overload: Overload | undefined;
   #owners: Map<string, Share> | undefined;
   #all = noShare;
 
-  constructor(load: ProcessLoad | undefined, running: () => Iterable<WeighedTurn>) {
+  constructor(load: ProcessLoad | undefined, running: () => Iterable<RunningTurn>) {
     this.#load = load;
     this.#running = running;
   }
 
   /** Counts a turn that begins, which is among the running ones from now on. */
-  enter({ start }: WeighedTurn): void {
+  enter({ start }: RunningTurn): void {
     if (this.#owners !== undefined) this.#count(this.#owners, start.scope, { turns: 1, bytes: 0 });
   }
 
   /** Counts the end of a turn. */
-  leave({ start }: WeighedTurn): void {
+  leave({ start }: RunningTurn): void {
     if (this.#owners !== undefined) this.#count(this.#owners, start.scope, { turns: -1, bytes: 0 });
   }
 

@@ -100,13 +100,8 @@ const byName: ReadonlyMap<string, BindingRow> = new Map(bindings.map((row) => [r
 /** The row of a binding. */
 export function bindingRow(name: Binding): BindingRow {
   const row = byName.get(name);
-  if (row === undefined) throw new TypeError(unknownBinding(name));
+  if (row === undefined) throw new TypeError(`${JSON.stringify(name)} is not one of ${bindingNames.join(", ")}`);
   return row;
-}
-
-/** The error text for an unknown name. */
-function unknownBinding(name: unknown): string {
-  return `${JSON.stringify(name)} is not one of ${bindingNames.join(", ")}`;
 }
 
 const byWord: ReadonlyMap<string, BindingRow> = new Map(

@@ -5,6 +5,19 @@ import { type AttemptPermit, CircuitBreaker } from "./circuit-breaker.js";
 import type { PushLimits } from "./limits.js";
 import type { AttemptOutcome } from "./webhook-request.js";
 
+// When calls to webhooks start. A lane holds the calls of one owner to one destination, in order of arrival. A lane with
+// waiters is in one place:
+//
+// | place                   | until                                                                     |
+// |-------------------------|---------------------------------------------------------------------------|
+// | ready, at its owner     | its turn comes: round robin over owners with room, then over their lanes  |
+// | blocked, at destination | a call to the destination has ended                                       |
+// | held                    | the pause is over that the destination asked this owner for               |
+// | paused                  | its circuit breaker admits a call (`circuit-breaker.ts`)                  |
+//
+// Invariant: a lane that cannot start a call takes no turn of others, and every change that could let it start one (`#release`,
+// the end of a hold or a pause) schedules it again.
+
 /** A call to schedule. */
 export interface AttemptTicket extends WebhookRoute {
   /** Pause in milliseconds since a failed attempt. While the circuit breaker is open, its own pauses apply instead. */
@@ -31,9 +44,7 @@ interface Grant {
 
 /**
  * Decides when calls to webhooks start: round robin over owners, within an owner over destinations, within both in
- * order of arrival. A lane (owner and destination) has a circuit breaker of its own. A lane with waiters is in one
- * place: ready at its owner, blocked at its destination until that has room, held by a `Retry-After`, or waiting for
- * its breaker. So a lane that cannot start a call does not delay the others.
+ * order of arrival.
  *
  * Not a `FairQueue`: that has one rank of keys, and calls wait here by two, the owner's and the destination's.
  */

@@ -5,6 +5,20 @@ import type { Logger } from "../protocol/logger.js";
 import type { PushLimits } from "./limits.js";
 import type { AttemptOutcome } from "./webhook-request.js";
 
+// How many calls of one owner to one destination may run at once. A webhook that refuses an event has answered: that is a
+// success.
+//
+// | phase     | transition | next      |                                                                            |
+// |-----------|------------|-----------|----------------------------------------------------------------------------|
+// | closed    | success    | closed    | the limit grows by one per round of successful calls                       |
+// | closed    | failure    | closed    | the limit is halved, once per generation of calls                          |
+// | closed    | failure    | open      | the `pushBreakerThreshold`th in a row; a pause begins                      |
+// | open      | time       | half-open | one call may probe the destination                                         |
+// | half-open | success    | closed    |                                                                            |
+// | half-open | failure    | open      | the next pause is twice as long                                            |
+//
+// A call that began before the breaker opened may still end: its success closes the breaker too, its failure changes nothing.
+
 export interface CircuitBreakerOptions {
   readonly origin: string;
   readonly clock: Clock;
@@ -31,10 +45,6 @@ const jitterFloor = 0.75;
 /**
  * The calls of one owner to one origin (scheme, host and port): how many there may be at once, and whether they are
  * paused. Each owner has its own, so that a failing webhook of one does not stop those of others at the same origin.
- *
- * The limit grows by one per round of successful calls and is halved by a failure, once per generation of calls.
- * `pushBreakerThreshold` consecutive failures open the breaker. After a pause one call probes the destination: success
- * closes the breaker, failure doubles the pause.
  */
 export class CircuitBreaker {
   readonly #options: CircuitBreakerOptions;

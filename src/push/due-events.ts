@@ -6,6 +6,9 @@ import { type StreamResponse, type Task, type TaskArtifactUpdateEvent, typeNames
 import type { AskStore } from "./ask-store.js";
 import type { ChunkRun, Due } from "./plan.js";
 
+// Reads what is due for a webhook, in the form that it is sent in: an event as it is, a run of chunks as one artifact, or the
+// task up to a record. While a delivery waits it has only positions (`toPosition`), and everything is read again from the log.
+
 /** A due event, as a log position where that is enough to read it again: the task or the event at a record. */
 export type DueEvent = Due | { readonly kind: "task" | "record"; readonly seq: number };
 

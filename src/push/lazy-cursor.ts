@@ -14,7 +14,7 @@ const cursorMs = 1000;
 /**
  * A delivery cursor that is written to the store a second later, together with all progress until then, so that an
  * event costs no write. Events delivered but not recorded may be delivered again after a crash. Deliveries do not wait
- * for it.
+ * for it. One write is under way at a time; one that fails is made again with the progress until then.
  */
 export class LazyCursor {
   readonly #options: LazyCursorOptions;

@@ -1,17 +1,16 @@
 import type { Lookup } from "../binding/fetch/address-policy.js";
-import { createNodeFetch, type NodeFetch } from "../binding/fetch/node-fetch.js";
+import { createNodeFetch } from "../binding/fetch/node-fetch.js";
 import type { Clock, PushRegistration, PushService, PushStore, Signals, TaskStore } from "../core/ports.js";
 import type { Logger } from "../protocol/logger.js";
 import type { WebhookTelemetry } from "../protocol/telemetry/follow.js";
 import type { PushAdapter, Version } from "../version/codec.js";
-import { type Adoption, startAdoption } from "./adoption.js";
+import { startAdoption } from "./adoption.js";
 import { AttemptScheduler } from "./attempt-scheduler.js";
 import { checkConfig } from "./check.js";
 import { defaultPushLimits, type PushLimits } from "./limits.js";
 import { createPolicy, type PushAllow } from "./policy.js";
-import { createWebhookDeliveries, type WebhookDeliveries } from "./webhook-delivery.js";
+import { createWebhookDeliveries } from "./webhook-delivery.js";
 import { createWebhookPoster } from "./webhook-request.js";
-import type { DeliveryDeps } from "./webhook-sender.js";
 
 export interface PushDeliveryOptions {
   readonly allow: PushAllow;
@@ -62,17 +61,34 @@ const defaultAdoptMs = 3000;
 
 /** Creates the push notifications of a process. Throws a `TypeError` for an invalid `allow` or `events`. */
 export function createPush(options: PushDeliveryOptions): Push {
-  const { store, signals, clock, events = "milestones", allow, lookup, limits = defaultPushLimits } = options;
+  const { store, tasks, signals, clock, logger, events = "milestones", allow, lookup } = options;
+  const { limits = defaultPushLimits, versions, agentId = "", instance, adoptMs = defaultAdoptMs } = options;
   if (events !== "all" && events !== "milestones")
     throw new TypeError(`push.events must be "all" or "milestones", not ${JSON.stringify(events)}`);
   const policy = createPolicy(allow);
   const fetch = createNodeFetch({ policy, lookup, connectTimeoutMs: limits.pushTimeoutMs });
-  const deps = deliveryDeps(options, limits, fetch);
-  const deliveries = createWebhookDeliveries(deps);
+  const scheduler = new AttemptScheduler({ clock, logger, limits, random: options.random });
+  const deliveries = createWebhookDeliveries({
+    store,
+    instance,
+    tasks,
+    clock,
+    logger,
+    limits,
+    telemetry: options.telemetry,
+    everyEvent: events === "all",
+    scheduler,
+    post: createWebhookPoster({ fetch, clock, timeoutMs: limits.pushTimeoutMs }),
+    findAdapter: (registration) => findAdapter(versions, registration),
+  });
   const unsubscribe = signals.subscribe(({ kind, taskId }) => {
     if (kind === "moved") deliveries.wake(taskId);
   });
-  const adoption = createAdoption(options, deliveries);
+  const take = (registration: PushRegistration): boolean => deliveries.add(registration);
+  const adoption =
+    instance === undefined
+      ? undefined
+      : startAdoption({ store, clock, logger, agentId, instance, everyMs: adoptMs, take });
   let closing: Promise<void> | undefined;
   const shutDown = async (): Promise<void> => {
     unsubscribe();
@@ -81,13 +97,13 @@ export function createPush(options: PushDeliveryOptions): Push {
     const cancel = clock.after(graceMs, () => deliveries.stop());
     await drain;
     cancel();
-    deps.scheduler.close();
+    scheduler.close();
     await adoption?.release(graceMs);
     await fetch.close();
   };
   return {
     get due() {
-      return deps.scheduler.due;
+      return scheduler.due;
     },
     service: {
       store,
@@ -101,30 +117,6 @@ export function createPush(options: PushDeliveryOptions): Push {
       closing ??= shutDown();
       return closing;
     },
-  };
-}
-
-function createAdoption(options: PushDeliveryOptions, deliveries: WebhookDeliveries): Adoption | undefined {
-  const { store, clock, logger, agentId = "", instance, adoptMs: everyMs = defaultAdoptMs } = options;
-  if (instance === undefined) return undefined;
-  const take = (registration: PushRegistration): boolean => deliveries.add(registration);
-  return startAdoption({ store, clock, logger, agentId, instance, everyMs, take });
-}
-
-function deliveryDeps(options: PushDeliveryOptions, limits: PushLimits, fetch: NodeFetch): DeliveryDeps {
-  const { store, tasks, clock, logger, events, versions, instance, telemetry, random } = options;
-  return {
-    store,
-    instance,
-    tasks,
-    clock,
-    logger,
-    limits,
-    telemetry,
-    everyEvent: events === "all",
-    scheduler: new AttemptScheduler({ clock, logger, limits, random }),
-    post: createWebhookPoster({ fetch, clock, timeoutMs: limits.pushTimeoutMs }),
-    findAdapter: (registration) => findAdapter(versions, registration),
   };
 }
 

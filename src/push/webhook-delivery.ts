@@ -12,8 +12,8 @@ import { type DeliveryDeps, WebhookSender } from "./webhook-sender.js";
 
 // Webhooks: events of tasks are sent to the URLs that callers configured, in order and at least once.
 //
-//   log ──▶ plan.ts ──▶ WebhookDelivery ──▶ CallScheduler ──▶ WebhookSender ──▶ webhook
-//           is it due   a position          when to call      attempts
+//   log ──▶ plan.ts ──▶ WebhookDelivery ──▶ AttemptScheduler ──▶ WebhookSender ──▶ webhook
+//           is it due   a position          when to call         attempts
 //                           └──▶ LazyCursor ──▶ store
 //
 // There is one delivery for each configuration of an unfinished task, in the process that holds the configuration. It

@@ -12,6 +12,15 @@ import type { AttemptScheduler, WebhookRoute } from "./attempt-scheduler.js";
 import type { PushLimits } from "./limits.js";
 import type { AttemptOutcome, PostWebhook, WebhookPayload } from "./webhook-request.js";
 
+// How one event gets to one webhook. Each attempt waits for its turn (`attempt-scheduler.ts`), and only then reads the event
+// and the configuration, since both may have changed meanwhile:
+//
+//   the configuration is deleted, or another process holds it    ──▶ gone
+//   it names another destination than the turn was for           ──▶ moved: a turn at that one, not counted as an attempt
+//   the log no longer has the event                              ──▶ lost: the task is sent instead
+//   the webhook takes it, or refuses it, or it cannot be written ──▶ done
+//   the call fails                                               ──▶ again after a pause, `pushAttempts` times; then done
+
 /** Dependencies that all deliveries of a process share. The process that holds a configuration delivers it. */
 export interface DeliveryDeps {
   readonly store: PushStore;
@@ -114,9 +123,14 @@ export class WebhookSender {
     return this.#deps.findAdapter(this.#registration);
   }
 
+  // `undefined` for content that the version cannot express.
   #write(response: StreamResponse): WebhookPayload | undefined {
+    const { taskName } = this.#registration;
     try {
-      return writeWebhookPayload(this.#adapter, response, this.#registration);
+      const adapter = this.#adapter;
+      const { mediaType, tokenHeaders } = adapter;
+      const event = taskName === undefined ? response : responseUnderName(response, taskName);
+      return { body: adapter.write({ response: event }), mediaType, tokenHeaders };
     } catch (error) {
       this.#deps.logger.error(this.#logFields({ err: error }), "an event could not be written for a webhook");
       return undefined;
@@ -183,22 +197,8 @@ export class WebhookSender {
   }
 }
 
-/** Encodes a payload. Throws for content that the version cannot express. */
-function writeWebhookPayload(
-  adapter: PushAdapter,
-  response: StreamResponse,
-  { taskName }: PushRegistration,
-): WebhookPayload {
-  const event = taskName === undefined ? response : responseUnderName(response, taskName);
-  const { mediaType, tokenHeaders } = adapter;
-  return { body: adapter.write({ response: event }), mediaType, tokenHeaders };
-}
-
 /** Finds the cause of a task's last turn in its trace: the wake that started it, or the send of its message. */
-async function findTurnCause(
-  tasks: Pick<TaskStore, "heads" | "recordsAt">,
-  key: number,
-): Promise<TraceContext | undefined> {
+async function findTurnCause(tasks: TaskStore, key: number): Promise<TraceContext | undefined> {
   const [head] = await tasks.heads([key]);
   if (head === undefined) return undefined;
   const start = (await tasks.recordsAt(key, [head.turnSeq])).find(({ seq }) => seq === head.turnSeq);

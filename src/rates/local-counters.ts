@@ -6,6 +6,11 @@ import type { Claim, ClaimOutcome, Counters, LimitBalance } from "./counters.js"
 import type { WindowLimit } from "./limits.js";
 import { computeGroup, computeShift, findPeriod } from "./rate.js";
 
+// Counts in the memory of a process. Each limit has a limiter of the library, whose keys are the caller's name and the
+// number of its window: so the clock of this process decides when a window ends, and nothing is reset. Beyond `callersMax`
+// callers in a window, further ones are counted in groups: a flood of new names takes no more memory, and a caller that has a
+// count of its own keeps it.
+
 type Limiters = typeof import("rate-limiter-flexible");
 
 /** Loads the library with the first limit. */

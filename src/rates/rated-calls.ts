@@ -61,7 +61,7 @@ export interface DecodedCall {
 type Subject = { readonly [W in Exclude<CallerKind, "all">]?: string | undefined };
 
 /** The limits of the calls of one operation, for a message to one skill, by when they hold. */
-interface Plan {
+interface CallPlan {
   readonly admission: readonly WindowLimit[];
   readonly task: readonly WindowLimit[];
   readonly tokens: readonly WindowLimit[];
@@ -76,7 +76,7 @@ export class RatedCalls {
   readonly arrivalLimits: readonly WindowLimit[];
   /** Limits of a known caller, before its request is read. */
   readonly callerLimits: readonly WindowLimit[];
-  readonly #plans = new Map<LimitGroup | undefined, Map<LimitGroup | undefined, Plan>>();
+  readonly #plans = new Map<LimitGroup | undefined, Map<LimitGroup | undefined, CallPlan>>();
 
   constructor(options: RatedCallsOptions) {
     this.options = options;
@@ -100,12 +100,12 @@ export class RatedCalls {
     return { left: Math.min(Number.POSITIVE_INFINITY, ...balances.map(({ left }) => left)) };
   }
 
-  planFor(operation: Operation | undefined, message: Message | undefined): Plan {
+  planFor(operation: Operation | undefined, message: Message | undefined): CallPlan {
     const { operations, skills } = this.options.table;
     const ofOperation = operation && operations.get(operation.name);
     const skill = message === undefined || skills.size === 0 ? undefined : this.options.skillOf(message);
     const ofSkill = skill === undefined ? undefined : skills.get(skill);
-    const plans = this.#plans.get(ofOperation) ?? new Map<LimitGroup | undefined, Plan>();
+    const plans = this.#plans.get(ofOperation) ?? new Map<LimitGroup | undefined, CallPlan>();
     this.#plans.set(ofOperation, plans);
     const plan = plans.get(ofSkill) ?? this.#plan(ofOperation, ofSkill);
     plans.set(ofSkill, plan);
@@ -140,7 +140,7 @@ export class RatedCalls {
     return ofServer && callerKind !== "address" ? `${name}\n${this.options.realm}\n${caller}` : `${name}\n${caller}`;
   }
 
-  #plan(operationGroup: LimitGroup | undefined, skillGroup: LimitGroup | undefined): Plan {
+  #plan(operationGroup: LimitGroup | undefined, skillGroup: LimitGroup | undefined): CallPlan {
     const { general } = this.options.table;
     const groups = [general, operationGroup, skillGroup].filter((group) => group !== undefined);
     const windows = groups.flatMap((group) => group.windows);

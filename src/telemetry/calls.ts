@@ -45,13 +45,9 @@ export function formatMethod({ descriptor, method }: Operation): string {
 
 /** The status of a call in the form of its binding, with the kind of error if it failed. */
 export function outcomeAttributes(code: "OK" | "CANCELLED" | ErrorCode, binding: string | undefined): Attributes {
-  if (code === "OK") return isGrpc(binding) ? { "rpc.response.status_code": "OK" } : {};
+  if (code === "OK") return findAdapter(binding) === "grpc" ? { "rpc.response.status_code": "OK" } : {};
   if (code === "CANCELLED") return { "rpc.response.status_code": code };
   return { "rpc.response.status_code": readStatus(code, binding), "error.type": code };
-}
-
-function isGrpc(binding: string | undefined): boolean {
-  return findAdapter(binding) === "grpc";
 }
 
 function findAdapter(binding: string | undefined): (typeof bindings)[number]["adapter"] | undefined {
@@ -67,7 +63,12 @@ function readStatus(code: ErrorCode, binding: string | undefined): string {
 
 /** Status codes that mean that a server has failed, and not its caller. */
 const serverFaults: ReadonlySet<string | undefined> = new Set([
-  ...["UNKNOWN", "DEADLINE_EXCEEDED", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS"],
+  "UNKNOWN",
+  "DEADLINE_EXCEEDED",
+  "UNIMPLEMENTED",
+  "INTERNAL",
+  "UNAVAILABLE",
+  "DATA_LOSS",
 ]);
 
 /** Whether a server's span of the call is marked as an error. */

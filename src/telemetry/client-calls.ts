@@ -47,10 +47,8 @@ export function followClientCalls(api: OpenTelemetry, exceptions: ExceptionDetai
       const attributes = callAttributes(operation, interfaceNow() ?? noInterface);
       const span = tracer.startSpan(formatMethod(operation), { kind: api.SpanKind.CLIENT, attributes }, parent);
       const callContext = trace.setSpan(parent, span);
-      const call = new ClientCall({
-        ...{ api, meters, exceptions, span, callContext, interfaceNow },
-        operation: request.operation,
-      });
+      const { operation: name } = request;
+      const call = new ClientCall({ api, meters, exceptions, span, callContext, interfaceNow, operation: name });
       const inside = <T>(work: () => T): T => calls.run(call, () => context.with(callContext, work));
       const headers = withTraceHeaders(api, callContext, request.context.headers);
       const tracedRequest = { ...request, context: { ...request.context, headers } };

@@ -1,6 +1,6 @@
 // The table of all metrics, from which come the instruments, the reference and the test of the dashboard. A new metric
 // is a row here, and a call of `record`, `recordLater`, `count` or `observe` (`meters.ts`) with its name where it is measured:
-// `server-calls.ts`, `turns.ts`, `webhooks.ts`, `client-calls.ts`, or `watchFigures` in `create-telemetry.ts` for the
+// `server-calls.ts`, `turns.ts`, `webhooks.ts`, `client-calls.ts`, or `watchStats` in `create-telemetry.ts` for the
 // gauges of a server. What the core has to report for it is a member in `protocol/telemetry/follow.ts`. A metric of a
 // server also needs a panel of the dashboard (`deploy/grafana/trivium.json`), which a test asks for. Names that do not
 // begin with `trivium.` are from OpenTelemetry's conventions for RPC, generative AI and Node.js.

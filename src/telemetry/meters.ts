@@ -75,7 +75,8 @@ function createMeters(provider: MeterProvider): Meters {
   const histogram = (name: NameOf<"histogram">): Histogram => {
     const { name: title, unit, description, buckets } = instruments[name];
     const instrument = meter.createHistogram(title, {
-      ...{ unit, description },
+      unit,
+      description,
       advice: { explicitBucketBoundaries: [...buckets] },
     });
     histograms.set(name, instrument);

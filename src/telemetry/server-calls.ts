@@ -35,7 +35,7 @@ export function followServerCalls(
     memoize((binding: string) =>
       memoize((version: string | undefined): CallKind => {
         const attributes = kindAttributes(operation, { binding, version }, agent);
-        return { ...{ api, meters, exceptions, agent, binding }, ...attributes };
+        return { api, meters, exceptions, agent, binding, ...attributes };
       }),
     ),
   );

@@ -75,7 +75,10 @@ export function toSpanContext(api: OpenTelemetry, traceContext: TraceContext | u
   const state = traceContext?.tracestate;
   const traceState = state === undefined ? undefined : api.createTraceState(state);
   const spanContext: SpanContext = {
-    ...{ traceId, spanId, isRemote: true, traceFlags: Number.parseInt(flags, 16) },
+    traceId,
+    spanId,
+    isRemote: true,
+    traceFlags: Number.parseInt(flags, 16),
     ...(traceState === undefined ? {} : { traceState }),
   };
   return api.isSpanContextValid(spanContext) ? spanContext : undefined;

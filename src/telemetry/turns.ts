@@ -56,7 +56,8 @@ function createEndAttributes(agent: Attributes): TurnKind["endAttributes"] {
       memoize((error) => ({
         ...operation,
         ...agent,
-        ...{ "trivium.turn.outcome": outcome, "trivium.turn.cause": cause },
+        "trivium.turn.outcome": outcome,
+        "trivium.turn.cause": cause,
         ...(error === undefined ? {} : { "error.type": error }),
       })),
     ),

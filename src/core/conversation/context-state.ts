@@ -6,15 +6,20 @@ import { A2AError } from "../../protocol/errors.js";
 import type { ContextState } from "../conversation-view.js";
 import type { ContextValue, ContextValueResult, TaskStore } from "../ports.js";
 import { type StoreTimes, StoreUnavailable, storeRetries } from "../store-failure.js";
-import { type Conversations, conversationsOff } from "./conversations.js";
+import { type AgentConversations, conversationsOff } from "./conversations.js";
 import type { ConversationLog } from "./log.js";
+
+// The state of a context: values by key, which all its tasks share. Tasks of one context may run in several processes, so a
+// change reads the value, calls the agent's function and writes under the version that was read. If another turn was
+// faster, all of that is done again. A write without an answer may have been stored, so the versions that a change tried to
+// write are remembered: when one of them is found, the change has been made.
 
 /** Dependencies of the state of a context. */
 export interface ContextStateDeps extends StoreTimes {
   readonly store: TaskStore;
   readonly newId: () => string;
   readonly limits: StoreTimes["limits"] & { readonly contextStateMaxBytes: number };
-  readonly conversations: Pick<Conversations, "log"> | undefined;
+  readonly conversations: Pick<AgentConversations, "log"> | undefined;
 }
 
 /** How often a change is tried while others are faster. */
@@ -67,9 +72,9 @@ interface StateLocation {
   readonly key: string;
 }
 
-type Change = Parameters<ContextState["update"]>[1];
+type StateChange = Parameters<ContextState["update"]>[1];
 
-function updateValue(place: StateLocation, change: Change, retryMs: number): Promise<JsonValue | undefined> {
+function updateValue(place: StateLocation, change: StateChange, retryMs: number): Promise<JsonValue | undefined> {
   const { deps, key } = place;
   /** Values that this call tried to write, by version: a write without an answer may have been stored. */
   const attempts = new Map<string, JsonValue>();
@@ -93,7 +98,7 @@ function updateValue(place: StateLocation, change: Change, retryMs: number): Pro
 async function changeOnce(
   place: StateLocation,
   attempts: Map<string, JsonValue>,
-  change: Change,
+  change: StateChange,
 ): Promise<"moved" | { readonly value: JsonValue | undefined }> {
   const { deps, scope, contextId, key } = place;
   const current = await deps.store.readContextValue(scope, contextId, key);
@@ -104,7 +109,7 @@ async function changeOnce(
   const value = next === undefined ? undefined : { version: deps.newId(), json: stringifyValue(key, next) };
   if (value !== undefined && next !== undefined) attempts.set(value.version, next);
   const result = await writeValue(place, current?.version, value);
-  if (result === "full") throw tooLarge(key, deps.limits.contextStateMaxBytes);
+  if (result === "full") throw contextStateFull(key, deps.limits.contextStateMaxBytes);
   return result === "stored" ? { value: next } : "moved";
 }
 
@@ -135,7 +140,7 @@ function stringifyValue(key: string, value: JsonValue): string {
   throw new TypeError(`${JSON.stringify(key)} in the state of a context must be JSON, not ${typeof value}`);
 }
 
-function tooLarge(key: string, maxBytes: number): A2AError {
+function contextStateFull(key: string, maxBytes: number): A2AError {
   return new A2AError(
     "resourceExhausted",
     `the state of the context is full: with the new value of ${JSON.stringify(key)} it has more than ${maxBytes} bytes (contextStateMaxBytes)`,

@@ -12,7 +12,7 @@ import { type ConversationDeps, ConversationLog, type ConversationOptions } from
 // that its call does not wait for the store.
 
 /** An agent's memory of its contexts: the log of conversations, and the replies that no task records. */
-export interface Conversations {
+export interface AgentConversations {
   readonly log: ConversationLog;
   readonly replies: DirectReplies;
 }
@@ -21,7 +21,7 @@ export interface Conversations {
 export function openConversations(
   deps: DirectReplyDeps,
   options: ConversationOptions | false | undefined,
-): Conversations | undefined {
+): AgentConversations | undefined {
   if (options === false) return undefined;
   const log = new ConversationLog(deps, options ?? {});
   return { log, replies: new DirectReplies(log, deps) };

@@ -7,14 +7,16 @@ import { readStoredTask } from "../read/read-task.js";
 import { RecordReader } from "../read/record-reader.js";
 import type { Runtime } from "../runtime.js";
 import { readState } from "../task/record.js";
-import { endWithoutTurn, isOrphan } from "./claim-turn.js";
+import { endWithoutTurn, isOrphan, maxTries } from "./claim-turn.js";
 import { takeOver } from "./take-over.js";
 
-const maxTries = 20;
+// A task is canceled by the process that runs its turn, which aborts the agent and stores what it still emits. This process
+// only puts a cancel into the inbox and follows the log. Without a turn, or when its process has gone, it cancels the task by
+// a write of its own.
 
 /**
  * CancelTask (spec 3.1.5). Answers with the task in its terminal state, whichever that is, or as it is when its holder has
- * not ended it within the grace period and two polls. Without a running turn the receiver cancels the task by its own write. Throws `taskNotCancelable` for a task that had already ended.
+ * not ended it within the grace period and two polls. Throws `taskNotCancelable` for a task that had already ended.
  */
 export async function cancelTask(runtime: Runtime, request: CancelTaskRequest, scope: Scope): Promise<Task> {
   const { id } = request;

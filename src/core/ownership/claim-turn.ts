@@ -7,20 +7,20 @@ import { TaskState } from "../../protocol/model.js";
 import { isInterrupted, isTerminal } from "../../protocol/states.js";
 import type { LogRecord, StoredTask } from "../ports.js";
 import type { Runtime } from "../runtime.js";
-import { publicFailure, Unanswered, waitForStore } from "../store-failure.js";
+import { maskStoreFailure, Unanswered, waitForStore } from "../store-failure.js";
 import { type OpenArtifacts, updateOpenArtifacts } from "../task/conversation-tracker.js";
 import { foldStored } from "../task/fold.js";
 import { LiveTask } from "../task/live-task.js";
 import { statusUpdate } from "../task/normalize.js";
 import type { Draft } from "../task/record.js";
-import { findCause, isReleased, readOrigin, type TurnOrigin } from "../turn/origin.js";
+import { isReleased, readCause, readOrigin, type TurnOrigin } from "../turn/origin.js";
 import type { TurnStart } from "../turn-start.js";
 
 // How a turn of a stored task begins.
 //
 // `continueTask` makes a live task of the stored one, and `claimTurn` writes the claim: one write that raises the epoch, so
 // that of several processes one succeeds. Whoever called then starts the turn. There are three kinds of turns: of a message
-// (`claim.ts`), of a wake (`startWoken`), and the last one again (`claimRestart`). `endWithoutTurn` claims a task only to end it.
+// (`deliver.ts`), of a wake (`startWoken`), and the last one again (`claimRestart`). `endWithoutTurn` claims a task only to end it.
 //
 // A process runs one claim of a task at a time (`claiming`). A claim whose answer is late may still arrive: then the turn is
 // started where the answer arrives, unless the handler has closed.
@@ -37,13 +37,13 @@ export interface TurnClaim {
 }
 
 /** `refused`: another process claimed the task first. `busy`: another claim of this process was under way and has ended. */
-type ClaimOutcome = "claimed" | "refused" | "busy";
+type TurnClaimOutcome = "claimed" | "refused" | "busy";
 
 /**
  * Claims a task without a running turn, in the write that starts a turn. When the store is late this rejects with
  * `Unanswered`, and a claim that arrives nevertheless starts the turn: a stored message or wake must not be lost.
  */
-export async function claimTurn(runtime: Runtime, live: LiveTask, claim: TurnClaim): Promise<ClaimOutcome> {
+export async function claimTurn(runtime: Runtime, live: LiveTask, claim: TurnClaim): Promise<TurnClaimOutcome> {
   const { claiming } = runtime;
   // This process runs one claim of a task at a time: until it settles it is unknown whether the task is held.
   const underWay = claiming.get(live.id);
@@ -70,11 +70,11 @@ async function writeClaim(
   { claiming, live: liveTasks }: Runtime,
   live: LiveTask,
   { turn, drafts, takes }: TurnClaim,
-): Promise<ClaimOutcome> {
+): Promise<TurnClaimOutcome> {
   try {
     if ((await live.exclusive(drafts, { claim: { turn }, takes })) !== "stored") return "refused";
   } catch (error) {
-    throw publicFailure(error);
+    throw maskStoreFailure(error);
   } finally {
     claiming.delete(live.id);
   }
@@ -82,22 +82,25 @@ async function writeClaim(
   return "claimed";
 }
 
+/** How often a call tries again when others have changed its task meanwhile. */
+export const maxTries = 20;
+
 /** The error for a task that other calls changed in each of several tries. */
 export function contentionError(): A2AError {
   return new A2AError("unavailable", "other calls change the task at the same time: try again", { retryAfterMs: 1000 });
 }
 
 /** True when no process works on a held task: its holder is gone, or is this process, which abandoned it. */
-export async function isOrphan(runtime: Runtime, { head }: Pick<StoredTask, "head">): Promise<boolean> {
+export async function isOrphan(runtime: Runtime, { head }: StoredTask): Promise<boolean> {
   if (head.holder === "" || isTerminal(head.state)) return false;
   if (head.holder !== runtime.instance) return !head.holderLive && (await isHolderGone(runtime));
   return !runtime.claiming.has(head.id) && runtime.live.get(head.id)?.closed !== false;
 }
 
 /** Whether a process with an expired lease is gone. */
-export async function isHolderGone(runtime: Pick<Runtime, "lease" | "clock" | "limits">): Promise<boolean> {
+export async function isHolderGone(runtime: Runtime): Promise<boolean> {
   return waitForStore(runtime, runtime.lease.trustsExpiry()).catch((error: unknown) => {
-    throw publicFailure(error);
+    throw maskStoreFailure(error);
   });
 }
 
@@ -120,7 +123,7 @@ export async function endWithoutTurn(
     });
     return result === "stored";
   } catch (error) {
-    throw publicFailure(error);
+    throw maskStoreFailure(error);
   }
 }
 
@@ -133,25 +136,25 @@ const pageSize = 1_000;
  */
 export async function continueTask(runtime: Runtime, storedTask: StoredTask): Promise<LiveTask> {
   const live = new LiveTask(runtime, storedTask);
-  if (runtime.conversations !== undefined && mayBeOpen(runtime, storedTask)) {
-    live.resumeArtifacts(await openArtifacts(runtime, storedTask));
+  const { holder, state } = storedTask.head;
+  // A turn that waits for its caller may be left to the process that gets the answer.
+  const mayBeOpen = holder !== "" || (runtime.restartable && isInterrupted(state));
+  if (runtime.conversations !== undefined && mayBeOpen) {
+    live.resumeArtifacts(await readOpenArtifacts(runtime, storedTask));
   }
   return live;
 }
 
-// A turn that waits for its caller may be left to the process that gets the answer.
-function mayBeOpen({ restartable }: Runtime, { head }: StoredTask): boolean {
-  return head.holder !== "" || (restartable && isInterrupted(head.state));
-}
-
-async function openArtifacts({ store }: Runtime, storedTask: StoredTask): Promise<OpenArtifacts> {
+async function readOpenArtifacts({ store }: Runtime, storedTask: StoredTask): Promise<OpenArtifacts> {
   const { key, seq, turnSeq } = storedTask.head;
   const [start] = await store.recordsAt(key, [turnSeq]);
   const message = start?.kind === "turnStarted" ? (start.message ?? turnSeq) : turnSeq;
   let open: OpenArtifacts;
   for (let after = Math.min(message, turnSeq) - 1; after < seq; ) {
     const page = await store.recordsAfter(key, Math.max(0, after), pageSize);
-    if (page === "compacted") return everyArtifact(storedTask);
+    // Every artifact: an entry that is recorded twice is better than a missing one.
+    if (page === "compacted")
+      return new Map(foldStored(storedTask).artifacts.map(({ artifactId }) => [artifactId, false]));
     const records: readonly LogRecord[] = page?.records ?? [];
     const last = records.at(-1);
     if (last === undefined) break;
@@ -161,27 +164,18 @@ async function openArtifacts({ store }: Runtime, storedTask: StoredTask): Promis
   return open;
 }
 
-// An entry that is recorded twice is better than a missing one.
-function everyArtifact(storedTask: StoredTask): OpenArtifacts {
-  return new Map(foldStored(storedTask).artifacts.map(({ artifactId }) => [artifactId, false]));
-}
-
-/** A turn that was claimed to be run again. */
-export interface Restart {
-  readonly live: LiveTask;
-  /** `answeredBy`: the kind of the inbox entry that ends the wait of the turn. */
-  start(answeredBy?: TurnStart["answeredBy"]): void;
-}
+/** Starts a turn that was claimed. `answeredBy`: the kind of the inbox entry that ends its wait. */
+type StartAgain = (answeredBy?: TurnStart["answeredBy"]) => void;
 
 /**
- * Claims a task in order to run its last turn again. `undefined`: another process was faster. A late claim starts the
- * turn without an answer to its question.
+ * Claims a task in order to run its last turn again, and returns what starts it. `undefined`: another process was faster.
+ * A late claim starts the turn without an answer to its question.
  */
 export async function claimRestart(
   runtime: Runtime,
   storedTask: StoredTask,
   { attempt, wake, trace, messageSeq: message, entry, send }: TurnOrigin,
-): Promise<Restart | undefined> {
+): Promise<StartAgain | undefined> {
   const { scope } = storedTask.head;
   const live = await continueTask(runtime, storedTask);
   // Entries may have been put while another process held the task, so their number is unknown.
@@ -189,13 +183,13 @@ export async function claimRestart(
   const { turn } = live;
   const principal = restorePrincipal(scope, send);
   const turnStart = { cause: "restart", attempt, principal, scope, entry, send, wake, trace } as const;
-  const start: Restart["start"] = (answeredBy) => runtime.startTurn({ ...turnStart, answeredBy }, { live });
+  const start: StartAgain = (answeredBy) => runtime.startTurn({ ...turnStart, answeredBy }, { live });
   const outcome = await claimTurn(runtime, live, {
     turn,
     drafts: [{ kind: "turnStarted", turn, attempt, cause: "restart", wake, message, trace }],
     start,
   });
-  return outcome === "claimed" ? { live, start } : undefined;
+  return outcome === "claimed" ? start : undefined;
 }
 
 /** Whether a wake ends the wait of the turn: it may wait for an authorization. */
@@ -235,7 +229,7 @@ export async function startWoken(
   const endDrafts: readonly Draft[] = replacedEntry === undefined ? [] : [{ kind: "turnEnded" }];
   const takes = replacedEntry === undefined ? undefined : [replacedEntry];
   const turn = live.turn + 1;
-  const trace = runtime.telemetry?.wake({ taskId: live.id, contextId: live.contextId }, findCause(origin));
+  const trace = runtime.telemetry?.wake({ taskId: live.id, contextId: live.contextId }, readCause(origin));
   const startDraft: Draft = { kind: "turnStarted", turn, attempt: 1, cause: "wake", wake, message, trace };
   const principal = restorePrincipal(scope, send);
   const start = (): void =>

@@ -3,7 +3,7 @@ import { TaskState } from "../../protocol/model.js";
 import { isInterrupted } from "../../protocol/states.js";
 import type { InboxEntry, StoredTask } from "../ports.js";
 import type { Runtime } from "../runtime.js";
-import { publicFailure } from "../store-failure.js";
+import { maskStoreFailure } from "../store-failure.js";
 import { messageDraft } from "../task/record.js";
 import { hasEmitted, isReleased, readLastCause, readOrigin } from "../turn/origin.js";
 import type { TurnStart } from "../turn-start.js";
@@ -44,7 +44,8 @@ export async function takeOver(runtime: Runtime, storedTask: StoredTask): Promis
     return giveUp(runtime, storedTask, "the task was stored too late: its send had been refused already");
   }
   const isAsked = isInterrupted(storedTask.head.state);
-  if (isAsked && (!runtime.restartable || (await hasEmitted(runtime, storedTask)))) return leave(runtime, storedTask);
+  if (isAsked && (!runtime.restartable || (await hasEmitted(runtime, storedTask))))
+    return leaveToCaller(runtime, storedTask);
   if (!runtime.restartable) return giveUp(runtime, storedTask, "the process that worked on the task has gone");
   // A turn is not re-run only to be canceled.
   const { entries } = await runtime.store.inbox(storedTask.head.key);
@@ -61,9 +62,9 @@ export async function takeOver(runtime: Runtime, storedTask: StoredTask): Promis
   }
   return runtime.turns.within(storedTask.head.scope, async () => {
     const attempt = wasReleased ? origin.attempt : origin.attempt + 1;
-    const restart = await claimRestart(runtime, storedTask, { ...origin, attempt });
-    restart?.start(isAsked ? findWaitEnd(entries) : undefined);
-    return restart !== undefined;
+    const startAgain = await claimRestart(runtime, storedTask, { ...origin, attempt });
+    startAgain?.(isAsked ? findWaitEnd(entries) : undefined);
+    return startAgain !== undefined;
   });
 }
 
@@ -80,7 +81,7 @@ function findWaitEnd(entries: readonly InboxEntry[]): TurnStart["answeredBy"] {
 
 // A task that waits for its caller needs no process meanwhile. A message that has arrived since starts the next turn,
 // or answers the one that is re-run; so does a wake.
-async function leave(runtime: Runtime, storedTask: StoredTask): Promise<boolean> {
+async function leaveToCaller(runtime: Runtime, storedTask: StoredTask): Promise<boolean> {
   const { key, scope } = storedTask.head;
   const { entries, inboxPut } = await runtime.store.inbox(key);
   if (entries.some(({ kind }) => kind === "cancel"))
@@ -103,9 +104,9 @@ async function continueTurn(
 ): Promise<boolean> {
   const { scope } = storedTask.head;
   if (runtime.restartable && (answeredBy === "message" || awaitsAuthorization(storedTask))) {
-    const restart = await claimRestart(runtime, storedTask, await readOrigin(runtime, storedTask));
-    restart?.start(answeredBy);
-    return restart !== undefined;
+    const startAgain = await claimRestart(runtime, storedTask, await readOrigin(runtime, storedTask));
+    startAgain?.(answeredBy);
+    return startAgain !== undefined;
   }
   const [first] = entries;
   const entry = entries.find(({ send }) => send !== undefined);
@@ -138,7 +139,7 @@ async function release(runtime: Runtime, storedTask: StoredTask, inboxPut: numbe
   const extras = { claim: { turn: live.turn }, end: { inboxPut } };
   const kind = runtime.restartable ? "turnReleased" : "turnEnded";
   const result = live.exclusive([{ kind }], extras).catch((error: unknown) => {
-    throw publicFailure(error);
+    throw maskStoreFailure(error);
   });
   return (await result) === "stored";
 }

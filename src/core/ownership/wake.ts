@@ -4,18 +4,37 @@ import { sanitizeJson } from "../../protocol/check/sanitize.js";
 import { taskNotFound } from "../../protocol/errors.js";
 import { ownerKey } from "../../protocol/fair-share.js";
 import { isTerminal } from "../../protocol/states.js";
-import type { DueCursor, Head, StoredTask } from "../ports.js";
+import type { Head, StoredTask } from "../ports.js";
 import type { TaskRef } from "../read/read-task.js";
 import type { Runtime } from "../runtime.js";
-import { isAnswer } from "../store-failure.js";
+import { isStoreAnswer } from "../store-failure.js";
 import { tooLarge } from "../task/live-task.js";
-import { awaitsAuthorization, claimRestart, contentionError, isOrphan, startWoken, waitingTurn } from "./claim-turn.js";
+import {
+  awaitsAuthorization,
+  claimRestart,
+  contentionError,
+  isOrphan,
+  maxTries,
+  startWoken,
+  waitingTurn,
+} from "./claim-turn.js";
 import { sweepConcurrency, takeOver } from "./take-over.js";
 
-const maxTries = 20;
 /** Page size of a sweep for due tasks, and the number of pages; the rest waits for the next sweep. */
 const duePage = 100;
 const duePages = 100;
+
+// How a task that waits continues without a message: the host wakes it (`wakeTask`), or its time has come (`wakeDue`, by
+// the alarm of this process or a heartbeat of any).
+//
+//   no turn                                     ──▶ the next turn starts, with the message of the last one and the wake
+//   a turn that waits for an authorization,     ──▶ it runs again, and finds the wake in its inbox
+//     without a process
+//   a turn                                      ──▶ the wake waits in its inbox: `authorize` takes it, or the end of the
+//                                                   turn starts the next one
+//
+// A wake needs room for a turn at once (`TurnSlots.within`). A task that is due and finds none waits for the next sweep. A
+// sweep that fails is followed by one that starts behind the failed task, so that it holds up the others only once.
 
 /**
  * Starts the next turn of a task: at once if no turn runs, else when the running turn ends without ending the task.
@@ -48,14 +67,14 @@ async function tryWake(
   const origin = awaitsAuthorization(storedTask) ? await waitingTurn(runtime, storedTask) : undefined;
   return runtime.turns.within(storedTask.head.scope, async () => {
     if (origin === undefined) return (await startWoken(runtime, storedTask, { wake })) || undefined;
-    const restart = await claimRestart(runtime, storedTask, origin);
-    if (restart === undefined) return undefined;
+    const startAgain = await claimRestart(runtime, storedTask, origin);
+    if (startAgain === undefined) return undefined;
     let result: boolean | undefined;
     try {
       result = await putWake(runtime, storedTask, wake);
       return result;
     } finally {
-      restart.start(result === true ? "wake" : undefined);
+      startAgain(result === true ? "wake" : undefined);
     }
   });
 }
@@ -82,7 +101,8 @@ export async function wakeDue(runtime: Runtime): Promise<void> {
     const heads = await store.due(agentId, duePage, alarm.behind);
     await runConcurrently(takeWhileFree(runtime, heads), sweepConcurrency, (head) => {
       // Set before the try: an unreadable task blocks the sweep only once, since the next one starts after it.
-      alarm.behind = toCursor(head);
+      const { wakeAt, key } = head;
+      alarm.behind = wakeAt === undefined ? undefined : { wakeAt, key };
       return wakeParked(runtime, head, refused);
     });
     if (isHeldUp(runtime)) return;
@@ -111,17 +131,13 @@ async function wakeParked(runtime: Runtime, { scope, id, wakeAt }: Head, refused
       await startWoken(runtime, storedTask);
     });
   } catch (error) {
-    if (!isAnswer(error)) throw error;
+    if (!isStoreAnswer(error)) throw error;
     refused.add(owner);
   }
 }
 
 function isHeldUp({ alarm, turns }: Runtime): boolean {
   return alarm.closed || turns.isFull;
-}
-
-function toCursor({ wakeAt, key }: Head): DueCursor | undefined {
-  return wakeAt === undefined ? undefined : { wakeAt, key };
 }
 
 // Copies the data into the form in which it is stored, without anything that JSON cannot express.

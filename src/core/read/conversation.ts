@@ -9,6 +9,9 @@ import type { StoredConversationRecord } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { foldStored } from "../task/fold.js";
 
+// A page of the conversation, as a turn reads it. Entries have their content, up to `conversationEntryMaxBytes`; larger ones are read from their
+// tasks, the latest first and one task at a time, until they fill a page. What no task has is `missing`.
+
 /** The turn that reads. */
 export interface ConversationReader {
   readonly runtime: Runtime;
@@ -62,7 +65,7 @@ type ContentMap = Map<StoredConversationRecord, Message | Artifact | Missing>;
 
 // From the tasks of the entries, the latest first.
 async function readLargeContents(
-  reader: ConversationReader,
+  { runtime, scope }: ConversationReader,
   records: readonly StoredConversationRecord[],
 ): Promise<ContentMap> {
   const contents: ContentMap = new Map();
@@ -74,18 +77,16 @@ async function readLargeContents(
     if (readBytes >= pageBytes) contents.set(record, "large");
     else {
       // One at a time in memory: entries of a task are mostly neighbors.
-      if (!tasks.has(taskId)) tasks = new Map([[taskId, await readTask(reader, taskId)]]);
+      if (!tasks.has(taskId)) {
+        const storedTask = await runtime.store.read(scope, taskId);
+        tasks = new Map([[taskId, storedTask === undefined ? undefined : foldStored(storedTask)]]);
+      }
       const content = findContent(tasks.get(taskId), record);
       contents.set(record, content ?? "dropped");
       readBytes += measureContent(content);
     }
   }
   return contents;
-}
-
-async function readTask({ runtime, scope }: ConversationReader, taskId: string): Promise<Task | undefined> {
-  const storedTask = await runtime.store.read(scope, taskId);
-  return storedTask === undefined ? undefined : foldStored(storedTask);
 }
 
 function findContent(task: Task | undefined, { kind, id }: StoredConversationRecord): Message | Artifact | undefined {

@@ -15,7 +15,7 @@ import { applyRecord, foldStored } from "../task/fold.js";
 // newer. Last come the questions whether a message has reached a task.
 
 /** Records that are read from the log at a time. */
-const pageRecords = 256;
+export const pageRecords = 256;
 
 /** The stored state of a task and its position in the log. */
 export interface TaskSnapshot {
@@ -66,7 +66,7 @@ function copyLive(runtime: Runtime, { scope, id }: TaskRef, options?: ReadOption
 }
 
 /** Whether a turn of this process runs the task. */
-export function isRunningLocally({ live }: Pick<Runtime, "live">, { scope, id }: TaskRef): boolean {
+export function isRunningLocally({ live }: Runtime, { scope, id }: TaskRef): boolean {
   const task = live.get(id);
   return task?.closed === false && sameScope(task.scope, scope);
 }
@@ -126,7 +126,7 @@ export async function readTaskAt(
  */
 export async function foldLog(
   { store }: Runtime,
-  { key, id, contextId }: Pick<Head, "key" | "id" | "contextId">,
+  { key, id, contextId }: Head,
   last: number | "first event",
 ): Promise<PastTask | undefined> {
   const task = emptyTask(id, contextId);
@@ -154,7 +154,7 @@ export function isFromSend(record: LogRecord, sentKey: SendKey): boolean {
 
 /** A message that a send delivered, by the id of the send, anywhere behind `after`. */
 interface PlacedMessage {
-  readonly head: Pick<Head, "key" | "id" | "scope">;
+  readonly head: Head;
   readonly after: number;
   readonly entry: string;
   readonly messageId: string;

@@ -5,8 +5,15 @@ import type { Head, LogRecord } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { streamItem } from "../task/tail.js";
 import type { Watcher } from "../watch.js";
+import { pageRecords } from "./read-task.js";
 
-const pageRecords = 256;
+// How the log of a task is read on. A reader is a position; everything behind it is read, in order:
+//
+//   a turn of this process runs the task, and its tail reaches back    ──▶ from memory
+//   else                                                               ──▶ a page of the store
+//   nothing new                                                        ──▶ wait for a hint or the poll (`core/watch.ts`)
+//
+// Invariant: a hint between a read and the wait is not lost, since `#dirty` is cleared before the read.
 
 /**
  * The next records, or why there are none. `idle`: all records were read, and no turn runs the task or it waits for

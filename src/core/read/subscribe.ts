@@ -44,7 +44,7 @@ export function subscribeToTask(
       });
     }
     const after = context.after === undefined ? undefined : parseEventId(context.after);
-    return streamFrom(runtime, head, after);
+    return streamAfter(runtime, head, after);
   }, eventIdMarker(context));
   stream.onEnd = removeLater(subscriptions, stream);
   return stream;
@@ -68,7 +68,7 @@ export interface StreamFromOptions {
  * A subscription from a position. It starts with a fresh snapshot if the position is unusable: of another task or
  * incarnation, beyond the head, or compacted. Never an error, never a wait.
  */
-function streamFrom(
+function streamAfter(
   runtime: Runtime,
   head: Head,
   after: EventPosition | undefined,

@@ -4,9 +4,9 @@ import { A2AError, errorTable } from "../../protocol/errors.js";
 import type { Message } from "../../protocol/model.js";
 import { NameTaken } from "../../protocol/task-names.js";
 import { abandonSend } from "../ownership/abandoned-sends.js";
-import type { LogRecord, SendClaim, SendRecord, SentOutcome } from "../ports.js";
+import type { LogRecord, SendRecord, SentOutcome } from "../ports.js";
 import type { Runtime } from "../runtime.js";
-import { isAnswer, publicFailure, storeRetries, Unanswered, waitForStore } from "../store-failure.js";
+import { isStoreAnswer, maskStoreFailure, storeRetries, Unanswered, waitForStore } from "../store-failure.js";
 import type { LiveTask } from "../task/live-task.js";
 import { recordError } from "../task/record.js";
 import type { OutcomeReceiver } from "../turn-start.js";
@@ -27,11 +27,11 @@ import type { OutcomeReceiver } from "../turn-start.js";
 
 /** An idempotent send that this process handles. Keeps the record of the send current. */
 export class IdempotencyClaim {
-  readonly record: Pick<SendRecord, keyof SendClaim | "taskId" | "seq">;
+  readonly record: SendRecord;
   readonly #runtime: Runtime;
   #isStarted = false;
 
-  constructor(runtime: Runtime, record: IdempotencyClaim["record"]) {
+  constructor(runtime: Runtime, record: SendRecord) {
     this.#runtime = runtime;
     this.record = record;
   }
@@ -57,7 +57,7 @@ export class IdempotencyClaim {
   /** Must be called with an error that ends the send before its turn has begun: the record is deleted or released. */
   async fail(error: unknown): Promise<void> {
     if (this.#isStarted) return;
-    await (isAnswer(error) ? this.forget() : this.#releaseAfter(error));
+    await (isStoreAnswer(error) ? this.forget() : this.#releaseAfter(error));
   }
 
   /** The message was refused, or may be sent again as if for the first time. */
@@ -100,7 +100,7 @@ export class IdempotencyClaim {
     try {
       isKept = await waitForStore(this.#runtime, this.#settle({ kind: "reply", message }, bytes));
     } catch (error) {
-      throw publicFailure(error);
+      throw maskStoreFailure(error);
     }
     if (isKept) return;
     throw new A2AError("unavailable", "the reply could not be stored: send the message again", { retryAfterMs: 1000 });
@@ -165,7 +165,7 @@ export class IdempotencyClaim {
 }
 
 /** Records that a send reached its task. If that fails, the task itself shows it while it exists. */
-export function recordTask(runtime: Runtime, record: IdempotencyClaim["record"]): void {
+export function recordTask(runtime: Runtime, record: SendRecord): void {
   const settle = (): Promise<boolean> => runtime.store.settleSend(record, { kind: "task" }, 0);
   retry(settle, storeRetries(runtime)).catch((error: unknown) => {
     runtime.logger.warn({ taskId: record.taskId, err: error }, "the record of a send could not be settled");

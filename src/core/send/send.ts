@@ -17,18 +17,18 @@ import {
 } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
 import { abandonSend } from "../ownership/abandoned-sends.js";
-import { checkSkills, type Delivery, deliver, deliverOnce } from "../ownership/claim.js";
 import { isHolderGone } from "../ownership/claim-turn.js";
-import { TaskWaiter } from "../ownership/task-waiter.js";
+import { checkSkills, type Delivery, deliver, deliverOnce } from "../ownership/deliver.js";
 import type { Head, LogRecord, NewSend, QueuedSend, SendRecord, StoredTask } from "../ports.js";
 import { isMessageDelivered, isRunningLocally } from "../read/read-task.js";
 import type { Runtime } from "../runtime.js";
-import { isAnswer, publicFailure, waitForStore } from "../store-failure.js";
+import { isStoreAnswer, maskStoreFailure, waitForStore } from "../store-failure.js";
 import type { LiveTask } from "../task/live-task.js";
 import { restoreError } from "../task/record.js";
 import type { OutcomeReceiver, TurnStart } from "../turn-start.js";
 import { messageNotTaken } from "./gate.js";
 import { IdempotencyClaim, recordTask } from "./idempotency-claim.js";
+import { TaskWaiter } from "./task-waiter.js";
 
 // The way of a send, the same for a unary answer and for a stream. A renderer makes the answer (unary.ts, stream.ts).
 //
@@ -81,7 +81,7 @@ export interface SendCall {
 
 /** An earlier send with the same message id: its record, and the task that it reached. */
 export interface EarlierSend {
-  readonly record: IdempotencyClaim["record"];
+  readonly record: SendRecord;
   readonly head: Head;
 }
 
@@ -122,7 +122,10 @@ export async function send<T>(call: SendCall, renderer: SendRenderer<T>): Promis
   if (start.send.message.taskId !== "")
     return afterRegistration(
       register,
-      renderer.answerDelivery({ call, start, register }, await deliver(call.runtime, start)),
+      renderer.answerDelivery(
+        { call, start, register },
+        await deliver(call.runtime, { start, measure: call.measureMessage }),
+      ),
     );
   const message = { call: call.context.quota === undefined ? call : await countTask(call), start, register };
   return afterRegistration(
@@ -325,13 +328,21 @@ async function sendIdempotent<T>(call: SendCall, renderer: SendRenderer<T>): Pro
   try {
     const register = await openRegistration(call, start.entry);
     const message = { call: { ...call, idempotency, uncount }, start, register };
-    if (idempotency.record.seq === 0)
+    if (idempotency.record.seq === 0) {
       return await afterRegistration(
         register,
         withRoom(message.call, () => renderer.answerNew(message)),
       );
-    const delivery = await deliverOwned(call, lookup);
-    if (delivery === "placed") return await attach(call, await readReached(call, idempotency.record), renderer);
+    }
+    const toDeliver = { start, measure: call.measureMessage };
+    const { record } = idempotency;
+    const delivery = await deliverOnce(call.runtime, toDeliver, { after: record.seq, before: lookup.before });
+    idempotency.noteReached();
+    if (delivery === "placed") {
+      const head = await call.runtime.store.head(call.scope, record.taskId);
+      if (head === undefined) throw taskNotFound(record.taskId);
+      return await attach(call, { record, head }, renderer);
+    }
     return await afterRegistration(register, renderer.answerDelivery(message, delivery));
   } catch (error) {
     await idempotency.fail(error);
@@ -388,7 +399,7 @@ async function findOrBegin(call: SendCall): Promise<FoundSend> {
 async function beginAndCount(
   call: SendCall,
   send: NewSend,
-): Promise<Pick<OwnedSend, "uncount"> & { readonly record: SendRecord }> {
+): Promise<{ readonly record: SendRecord; readonly uncount?: SendCall["uncount"] }> {
   const { runtime, context, scope, request } = call;
   const mayCount = request.message?.taskId === "" && context.quota?.newTask !== undefined;
   const isFirst = mayCount && (await runtime.store.readSend(scope, send.messageId)) === undefined;
@@ -417,7 +428,7 @@ async function begin(runtime: Runtime, send: NewSend): Promise<SendRecord> {
     return await runtime.store.beginSend(send);
   } catch (error) {
     // The record may exist nevertheless.
-    if (!isAnswer(error)) abandonSend(runtime, { ...send, attempt: 1 });
+    if (!isStoreAnswer(error)) abandonSend(runtime, { ...send, attempt: 1 });
     throw error;
   }
 }
@@ -427,7 +438,7 @@ async function holdLease(runtime: Runtime): Promise<void> {
   const renewal = runtime.lease.hold();
   if (renewal === undefined) return;
   await waitForStore(runtime, renewal).catch((error: unknown) => {
-    throw publicFailure(error);
+    throw maskStoreFailure(error);
   });
 }
 
@@ -438,12 +449,15 @@ async function waitForOutcome(call: SendCall, start: TurnStart, first: SendRecor
   const waiter = new TaskWaiter(runtime, first.taskId, context.signal);
   try {
     for (let record: SendRecord | undefined = first; record !== undefined; ) {
-      const lookup = await findOutcome(call, record);
+      const lookup = await findSent(call, record);
       if (lookup !== undefined) return lookup;
       if (await isUnderWay(runtime, record)) {
         call.releaseShutdown?.();
         await waiter.next();
-      } else if (await takeOver(runtime, record)) return takeOwnership(runtime, start, record);
+      } else {
+        const owned = await takeSendOver(runtime, start, record);
+        if (owned !== undefined) return owned;
+      }
       record = await runtime.store.readSend(record.scope, record.messageId);
     }
     return undefined;
@@ -460,7 +474,7 @@ async function isUnderWay(runtime: Runtime, { live, instance, entry }: SendRecor
   return instance === runtime.instance || !mayBeGone;
 }
 
-async function findOutcome({ runtime }: SendCall, record: SendRecord): Promise<FoundSend | undefined> {
+async function findSent({ runtime }: SendCall, record: SendRecord): Promise<FoundSend | undefined> {
   const { outcome, scope, taskId, seq: after, entry } = record;
   if (outcome?.kind === "reply") return { kind: "reply", message: outcome.message };
   const head = await runtime.store.head(scope, taskId);
@@ -483,36 +497,23 @@ async function findOutcome({ runtime }: SendCall, record: SendRecord): Promise<F
   return undefined;
 }
 
-async function takeOver(runtime: Runtime, record: SendRecord): Promise<boolean> {
+// Handles a send from now on, as another attempt. `undefined` when another process was faster.
+async function takeSendOver(runtime: Runtime, start: TurnStart, earlier: SendRecord): Promise<OwnedSend | undefined> {
+  const record = { ...earlier, attempt: earlier.attempt + 1 };
   await holdLease(runtime);
   try {
-    return await runtime.store.takeSend(record, runtime.instance);
+    if (!(await runtime.store.takeSend(earlier, runtime.instance))) return undefined;
   } catch (error) {
-    if (!isAnswer(error)) abandonSend(runtime, { ...record, attempt: record.attempt + 1 });
+    if (!isStoreAnswer(error)) abandonSend(runtime, record);
     throw error;
   }
-}
-
-function takeOwnership(runtime: Runtime, start: TurnStart, { entry, attempt, ...record }: SendRecord): OwnedSend {
-  const idempotency = new IdempotencyClaim(runtime, { ...record, entry, attempt: attempt + 1 }).enter();
+  const idempotency = new IdempotencyClaim(runtime, record).enter();
   // The agent can have run before only if the turn was to create the task.
-  const agentAttempt = record.seq === 0 ? attempt + 1 : 1;
+  const attempt = record.seq === 0 ? record.attempt : 1;
   // By name, the first attempt may have meant to create the task and another one has it now, or the reverse.
   const message = { ...start.send.message, taskId: record.seq === 0 ? "" : record.taskId };
   const send = { ...start.send, message };
-  return { kind: "own", idempotency, start: { ...start, entry, send, attempt: agentAttempt }, before: undefined };
-}
-
-async function deliverOwned({ runtime }: SendCall, { idempotency, start, before }: OwnedSend) {
-  const delivery = await deliverOnce(runtime, start, { after: idempotency.record.seq, before });
-  idempotency.noteReached();
-  return delivery;
-}
-
-async function readReached({ runtime, scope }: SendCall, record: IdempotencyClaim["record"]): Promise<EarlierSend> {
-  const head = await runtime.store.head(scope, record.taskId);
-  if (head === undefined) throw taskNotFound(record.taskId);
-  return { record, head };
+  return { kind: "own", idempotency, start: { ...start, entry: record.entry, send, attempt }, before: undefined };
 }
 
 // The first attempt may have ended between the task and its push configuration.

@@ -4,7 +4,7 @@ import type { Task } from "../../protocol/model.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import { isTerminal } from "../../protocol/states.js";
 import { TurnAborted } from "../agent.js";
-import type { Delivery } from "../ownership/claim.js";
+import type { Delivery } from "../ownership/deliver.js";
 import type { Head } from "../ports.js";
 import { foldLog, isMessageTaken, readStoredTask } from "../read/read-task.js";
 import { RecordReader } from "../read/record-reader.js";
@@ -17,7 +17,7 @@ import {
   streamFromNow,
   TaskStream,
 } from "../read/subscribe.js";
-import { publicFailure } from "../store-failure.js";
+import { maskStoreFailure } from "../store-failure.js";
 import { eventIdMarker, eventIdPrefix, parseEventId } from "../task/event-id.js";
 import { applyRecord, foldStored } from "../task/fold.js";
 import type { LiveTask, RecordObserver } from "../task/live-task.js";
@@ -97,7 +97,7 @@ function firstSnapshot(call: SendCall, live: LiveTask, { entry, resolve, reject 
     },
     onLeave: () => {
       if (live.failure === undefined || live.failure instanceof TurnAborted) resolve(fromFirst(call, live.id, gate));
-      else reject(publicFailure(live.failure));
+      else reject(maskStoreFailure(live.failure));
     },
   };
   return observer;
@@ -212,9 +212,9 @@ async function resume(call: SendCall): Promise<StreamStart | undefined> {
 // A follow-up message may still wait at the position where its stream resumes, and may never be taken.
 async function endBehind(
   { runtime, scope, request: { message } }: SendCall,
-  { id, key }: Pick<Head, "id" | "key">,
+  { id, key }: Head,
   after: number,
-): Promise<Pick<StreamFromOptions, "gate" | "untilIdle">> {
+): Promise<StreamFromOptions> {
   const { taskId = "", messageId = "" } = message ?? {};
   const takenEnd = { gate: createSendGate({ messageId }, "stream", true), untilIdle: true };
   if (taskId === "" || messageId === "") return takenEnd;

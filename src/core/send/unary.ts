@@ -4,12 +4,12 @@ import { type CopyOptions, copyTask } from "../../protocol/fold.js";
 import { type Message, type SendMessageResponse, type Task, typeNames } from "../../protocol/model.js";
 import { isInterrupted } from "../../protocol/states.js";
 import { TurnAborted } from "../agent.js";
-import type { Delivery } from "../ownership/claim.js";
+import type { Delivery } from "../ownership/deliver.js";
 import type { LogRecord } from "../ports.js";
 import { isMessageTaken, readStoredTask, readTask, readTaskAt } from "../read/read-task.js";
 import { RecordReader } from "../read/record-reader.js";
 import type { GateResult } from "../read/subscribe.js";
-import { publicFailure } from "../store-failure.js";
+import { maskStoreFailure } from "../store-failure.js";
 import type { LiveTask, RecordObserver } from "../task/live-task.js";
 import { shuttingDown } from "../turn-slots.js";
 import type { OutcomeReceiver } from "../turn-start.js";
@@ -127,7 +127,7 @@ async function follow(call: SendCall, reader: RecordReader, gate: SendGate): Pro
       const [seq, result] = findGateResult(records, gate);
       if (result === undefined) continue;
       if (result !== "answer") throw result.error;
-      return taskResponse(await readAnswer(call, reader.taskId, seq));
+      return taskResponse(await readAnsweredTask(call, reader.taskId, seq));
     }
   } finally {
     reader.close();
@@ -145,7 +145,7 @@ function findGateResult(records: readonly LogRecord[], gate: SendGate): readonly
 }
 
 // A caller that waits for a stop gets the task as of that stop, whatever followed. Any other gets its current state.
-async function readAnswer(call: SendCall, id: string, seq: number): Promise<Task> {
+async function readAnsweredTask(call: SendCall, id: string, seq: number): Promise<Task> {
   const { runtime, request, scope } = call;
   const options = answerOptions(call);
   if (request.configuration?.returnImmediately !== true) return readTaskAt(runtime, { scope, id, seq }, options);
@@ -252,7 +252,7 @@ class SendWait implements OutcomeReceiver, RecordObserver {
     // Parked, or running in another process: follow the log.
     if (live !== undefined && (live.failure === undefined || live.failure instanceof TurnAborted))
       this.#resolve({ live });
-    else this.#reject(publicFailure(live?.failure));
+    else this.#reject(maskStoreFailure(live?.failure));
   }
 
   close(): void {

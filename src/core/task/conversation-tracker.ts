@@ -17,7 +17,7 @@ export type OpenArtifacts = Map<string, boolean> | undefined;
 export function updateOpenArtifacts(open: OpenArtifacts, records: readonly LogRecord[]): OpenArtifacts {
   let current = open;
   for (const record of records) {
-    const change = readChange(record);
+    const change = readArtifactChange(record);
     if (change !== undefined) {
       current ??= new Map();
       current.set(change.artifactId, change.isComplete);
@@ -37,7 +37,7 @@ export function deriveEntries(
   const current = new Map(open);
   const changes = new Map<string, StreamResponse[]>();
   for (const record of records) {
-    const change = readChange(record);
+    const change = readArtifactChange(record);
     if (change !== undefined) {
       current.set(change.artifactId, change.isComplete);
       const earlier = changes.get(change.artifactId);
@@ -65,13 +65,13 @@ function close(open: Map<string, boolean>, step: TrackedStep | undefined): reado
 }
 
 /** A change of an artifact, and whether it was written with its last chunk. */
-interface Change {
+interface ArtifactChange {
   readonly artifactId: string;
   readonly isComplete: boolean;
   readonly event: StreamResponse;
 }
 
-function readChange(record: LogRecord): Change | undefined {
+function readArtifactChange(record: LogRecord): ArtifactChange | undefined {
   if (record.kind !== "event" || record.event.payload.case !== "artifactUpdate") return undefined;
   const { artifact, lastChunk } = record.event.payload.value;
   return artifact && { artifactId: artifact.artifactId, isComplete: lastChunk, event: record.event };

@@ -9,7 +9,7 @@ import type { Logger } from "../../protocol/logger.js";
 import { type Task, TaskState } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
 import { TurnAborted } from "../agent.js";
-import type { Conversations } from "../conversation/conversations.js";
+import type { AgentConversations } from "../conversation/conversations.js";
 import type { Lease } from "../lease.js";
 import type { CoreLimits } from "../limits.js";
 import type {
@@ -24,7 +24,7 @@ import type {
   WrittenStatus,
 } from "../ports.js";
 import type { TurnMemory } from "../running-memory.js";
-import { isAnswer, Unanswered } from "../store-failure.js";
+import { isStoreAnswer, Unanswered } from "../store-failure.js";
 import type { StoreHealth } from "../store-health.js";
 import type { Watch } from "../watch.js";
 import { deriveEntries, type OpenArtifacts, updateOpenArtifacts } from "./conversation-tracker.js";
@@ -78,7 +78,7 @@ export interface LiveTaskDeps {
   readonly lease: Lease;
   readonly health: StoreHealth;
   /** `undefined` when conversations are off. */
-  readonly conversations: Conversations | undefined;
+  readonly conversations: AgentConversations | undefined;
   /** Tasks abandoned after store failures, by id: their stored state is unknown. */
   readonly lostTasks: Map<string, LostTask>;
 }
@@ -606,7 +606,7 @@ export class LiveTask {
 
   // Nothing of a write is stored that the store has answered with an error, so this process still holds the task.
   #fail({ extras }: WriteBatch, error: unknown): void {
-    if (!isAnswer(error) || this.#key === undefined || extras?.claim !== undefined || this.closed) {
+    if (!isStoreAnswer(error) || this.#key === undefined || extras?.claim !== undefined || this.closed) {
       this.abandon(error);
       return;
     }

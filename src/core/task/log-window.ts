@@ -2,6 +2,13 @@ import { monotonic } from "../../protocol/async/clock.js";
 import type { WriteBody } from "../ports.js";
 import type { LiveTask, LiveTaskDeps } from "./live-task.js";
 
+// How much of a running task's log is kept. Each snapshot is a mark: the log before it may be dropped. A mark is kept while it is within `logWindowBytes` of the end, or within four times that and younger than ten
+// minutes; at the next snapshot the log before the newest mark that is not kept is dropped.
+//
+//   │ dropped │ up to 4 × logWindowBytes, for ten minutes │ logWindowBytes │ end
+//
+// The records with which the turn and its message began stay, for a restart.
+
 /** For how long readers that resume find more than `logWindowBytes`. */
 const windowMs = 600_000;
 /** How many times `logWindowBytes` they find at most. Without this limit a fast task could fill the store. */

@@ -64,12 +64,9 @@ export function statusUpdate(state: TaskState, identity: EventIds, message?: Mes
     state,
   };
   if (message !== undefined) status.message = normalizeMessage(message, identity, true);
-  return wrapStatus({
-    $typeName: typeNames.TaskStatusUpdateEvent,
-    taskId: identity.taskId,
-    contextId: identity.contextId,
-    status,
-  });
+  const { taskId, contextId } = identity;
+  const value: TaskStatusUpdateEvent = { $typeName: typeNames.TaskStatusUpdateEvent, taskId, contextId, status };
+  return { $typeName: typeNames.StreamResponse, payload: { case: "statusUpdate", value } };
 }
 
 function normalizeWrapped({ payload }: StreamResponse, identity: EventIds): NormalEvent {
@@ -148,10 +145,6 @@ function checkIds(event: { readonly taskId: string; readonly contextId: string }
 
 function isOwn(id: string | undefined, own: string): boolean {
   return id === undefined || id === "" || id === own;
-}
-
-function wrapStatus(value: TaskStatusUpdateEvent): StreamResponse {
-  return { $typeName: typeNames.StreamResponse, payload: { case: "statusUpdate", value } };
 }
 
 const states: ReadonlySet<unknown> = new Set(Object.values(TaskState).filter((state) => Number(state) > 0));

@@ -3,7 +3,7 @@ import { type RetryPlan, retryAfter } from "../../protocol/async/retry.js";
 import { TaskState } from "../../protocol/model.js";
 import { NameTaken } from "../../protocol/task-names.js";
 import type { AppendResult, Head, LogRecord, TaskStore, WriteBody } from "../ports.js";
-import { isAnswer, NoAnswer, storeDeadline, storeRetries, Unanswered } from "../store-failure.js";
+import { isStoreAnswer, NoAnswer, storeDeadline, storeRetries, Unanswered } from "../store-failure.js";
 import type { LiveTask, LiveTaskDeps } from "./live-task.js";
 
 // One write of a live task, until it is certain whether the store has it.
@@ -19,7 +19,7 @@ import type { LiveTask, LiveTaskDeps } from "./live-task.js";
 // claim, and the creation by an idempotent send, go on and start or keep their turn when they arrive
 // (`core/ownership/claim-turn.ts`, `core/send/idempotency-claim.ts`); until then the record of the send stays with this
 // process and repeats wait. Without the extension nobody could attach to the task, so the heartbeat ends one that was
-// created late (`loseTask`, `core/ownership/instance.ts`).
+// created late (`sweepLost`, `core/ownership/heartbeat.ts`).
 
 /** One write of a live task: the first, which creates it, or an append under the fence. */
 export interface Write {
@@ -69,7 +69,7 @@ export function makeFirstWrite(
     return attempt(deps, prepare());
   };
   const outcome = first().catch((error: unknown) => {
-    if (!isAnswer(error)) failure = error;
+    if (!isStoreAnswer(error)) failure = error;
     return retryWrite(deps, prepare(), { error, plan });
   });
   return new Promise((resolve, reject) => {
@@ -100,7 +100,7 @@ async function retryWrite(
     return await retryAfter(first, run, { ...plan, pauseAfter });
   } catch (error) {
     // The task may exist already, created by another process that had presumed this one dead.
-    if (isAnswer(error) && write.fence.key === undefined) return resolveRefusal(deps, write, error);
+    if (isStoreAnswer(error) && write.fence.key === undefined) return resolveRefusal(deps, write, error);
     throw error;
   }
 }
@@ -111,7 +111,7 @@ async function attemptAgain(deps: LiveTaskDeps, write: Write): Promise<Outcome> 
     const outcome = await attempt(deps, write);
     return outcome.result === "stored" ? outcome : ((await findOutcome(deps, write)) ?? outcome);
   } catch (error) {
-    const late = isAnswer(error) ? await findOutcome(deps, write) : undefined;
+    const late = isStoreAnswer(error) ? await findOutcome(deps, write) : undefined;
     if (late === undefined) throw error;
     return late;
   }

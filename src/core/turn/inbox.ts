@@ -108,7 +108,7 @@ export class TurnInbox implements Watcher {
     if (this.#receiver !== undefined)
       throw new TypeError("a turn waits for one message at a time: await the first wait before the next");
     // A reply was the whole answer: there is no task and there will be none.
-    if (this.#live === undefined && this.#run.answered) throw noMessage();
+    if (this.#live === undefined && this.#run.isOutputClosed) throw noMessage();
     const live = this.#run.ensureTask();
     const { promise: arrival, resolve, reject } = Promise.withResolvers<InboxEntry>();
     arrival.catch(noop);

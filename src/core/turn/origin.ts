@@ -61,11 +61,11 @@ export async function readOrigin(runtime: Runtime, storedTask: StoredTask): Prom
 
 /** The trace context that caused the last turn of a task. `undefined` without telemetry. */
 export async function readLastCause(runtime: Runtime, storedTask: StoredTask): Promise<TraceContext | undefined> {
-  return runtime.telemetry === undefined ? undefined : findCause(await readOrigin(runtime, storedTask));
+  return runtime.telemetry === undefined ? undefined : readCause(await readOrigin(runtime, storedTask));
 }
 
 /** The trace context that caused a turn. */
-export function findCause({ trace, send }: Pick<TurnOrigin, "trace" | "send">): TraceContext | undefined {
+export function readCause({ trace, send }: TurnOrigin): TraceContext | undefined {
   return trace ?? send.trace;
 }
 
@@ -84,10 +84,10 @@ async function readRecord(
 
 // If the log no longer has it, the history has the caller's last message.
 function findLastMessage(storedTask: StoredTask): Message {
-  return foldStored(storedTask).history.findLast(({ role }) => role === Role.USER) ?? emptyMessage;
+  return foldStored(storedTask).history.findLast(({ role }) => role === Role.USER) ?? missingMessage;
 }
 
-const emptyMessage: Message = {
+const missingMessage: Message = {
   $typeName: typeNames.Message,
   messageId: "",
   contextId: "",

@@ -3,8 +3,17 @@ import { type Message, type Part, PartSchema, Role, type Task, type TaskStatus }
 import type { NormalEvent } from "../task/normalize.js";
 import type { TurnStart } from "../turn-start.js";
 
+// A turn that runs again repeats what it did, and so its questions. The caller must not be asked twice, and an answer that an
+// earlier run took must not be taken for that of another question. So each question of the agent is looked for, in order:
+//
+//   the history has it, with its answer        ──▶ the agent gets that answer, and no event is emitted
+//   it is the one at which the task waits      ──▶ no event is emitted, and the agent waits for the inbox
+//   neither                                    ──▶ it is asked
+//
+// What the agent skips this time is given up: only later exchanges are looked at from then on.
+
 /** A question with its answer. */
-interface Exchange {
+interface AnsweredQuestion {
   readonly question: Message;
   readonly answer: Message;
 }
@@ -20,15 +29,15 @@ interface QuestionOptions {
  */
 export class EarlierQuestions {
   readonly #status: TaskStatus | undefined;
-  /** Exchanges that the agent has not repeated yet, oldest first. */
-  #exchanges: readonly Exchange[];
+  /** Those that the agent has not repeated yet, oldest first. */
+  #answered: readonly AnsweredQuestion[];
   /** Kind of the entry in the inbox for the question at which the turn waited, until the agent repeats it. */
   #answeredBy: TurnStart["answeredBy"];
 
   /** `before`: the task as of the start of this run. */
   constructor({ send, answeredBy }: TurnStart, before: Task | undefined) {
     this.#status = before?.status;
-    this.#exchanges = findExchanges(before?.history ?? [], send.message.messageId);
+    this.#answered = findAnsweredQuestions(before?.history ?? [], send.message.messageId);
     this.#answeredBy = answeredBy;
   }
 
@@ -39,9 +48,9 @@ export class EarlierQuestions {
   find(normal: NormalEvent, { takesWakes, isSilent }: QuestionOptions): Message | "waiting" | undefined {
     const status = readStatus(normal);
     if (status === undefined) return undefined;
-    const at = this.#exchanges.findIndex(({ question }) => isSame(question.parts, readParts(status)));
-    const answer = this.#exchanges[at]?.answer;
-    this.#exchanges = this.#exchanges.slice(at + 1);
+    const at = this.#answered.findIndex(({ question }) => isSame(question.parts, readParts(status)));
+    const answer = this.#answered[at]?.answer;
+    this.#answered = this.#answered.slice(at + 1);
     if (answer !== undefined) return answer;
     const isKnown = this.#answeredBy === "message" || (this.#answeredBy === "wake" && (takesWakes || isSilent));
     this.#answeredBy = undefined;
@@ -52,7 +61,7 @@ export class EarlierQuestions {
 }
 
 /** The questions and answers since the message that started the turn. */
-function findExchanges(history: readonly Message[], startId: string): readonly Exchange[] {
+function findAnsweredQuestions(history: readonly Message[], startId: string): readonly AnsweredQuestion[] {
   const first = history.findLastIndex(({ role, messageId }) => role === Role.USER && messageId === startId);
   if (first < 0) return [];
   return history.slice(first + 1).flatMap((question, at, messages) => {
@@ -76,9 +85,9 @@ function readParts(status: TaskStatus): readonly Part[] {
 }
 
 function isSame(parts: readonly Part[], before: readonly Part[]): boolean {
-  return parts.length === before.length && parts.every((part, at) => isSamePart(part, before[at]));
-}
-
-function isSamePart(part: Part, before: Part | undefined): boolean {
-  return before !== undefined && equals(PartSchema, part, before);
+  if (parts.length !== before.length) return false;
+  return parts.every((part, at) => {
+    const other = before[at];
+    return other !== undefined && equals(PartSchema, part, other);
+  });
 }

@@ -33,7 +33,7 @@ async function pump(iterator: AsyncIterator<AgentEvent, unknown>, run: TurnRun):
     }
     if (budget.count()) await budget.yield();
     // Events after the final answer are dropped, and an agent that keeps yielding is closed.
-    if (run.answered) droppedCount++;
+    if (run.isOutputClosed) droppedCount++;
     if (run.isEnding || droppedCount > maxDropped) {
       void leave(iterator);
       return undefined;
@@ -64,7 +64,7 @@ export class YieldBudget {
 
   /** Counts an event. Returns whether the agent must yield now. */
   count(): boolean {
-    if (this.#remaining === 0 && this.#run.answered) this.#remaining = burstEvents;
+    if (this.#remaining === 0 && this.#run.isOutputClosed) this.#remaining = burstEvents;
     return --this.#remaining < 0 || this.#run.runtime.clock.now() - this.#resumedAt > burstMs;
   }
 

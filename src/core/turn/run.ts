@@ -19,10 +19,10 @@ import { readState, recordError } from "../task/record.js";
 import { shuttingDown } from "../turn-slots.js";
 import { isDeadlinePassed, type TurnStart, type TurnTarget } from "../turn-start.js";
 import { TurnInbox } from "./inbox.js";
-import { TurnState } from "./phase.js";
 import { EarlierQuestions } from "./question.js";
 import { runAgent } from "./run-agent.js";
-import { createTurn } from "./turn.js";
+import { AgentTurn } from "./turn.js";
+import { TurnState } from "./turn-state.js";
 import { TurnWriter } from "./writer.js";
 
 // A turn is one run of the agent, from its message to the end that is stored.
@@ -31,7 +31,7 @@ import { TurnWriter } from "./writer.js";
 //          ◀─ abort ──     ▲
 //                          └── TurnInbox: messages, wakes and cancels from other calls
 //
-// `TurnState` (phase.ts) holds what the turn may still do. The turn begins with `run`. Its events pass `emit` in order: one
+// `TurnState` (turn-state.ts) holds what the turn may still do. The turn begins with `run`. Its events pass `emit` in order: one
 // that finds no room waits, and all later ones wait behind it. `abort` asks the agent to stop; what the agent emits while
 // it unwinds is still stored.
 //
@@ -165,7 +165,7 @@ export class TurnRun {
         await this.live?.flush();
         if (this.state.abortReason !== undefined) return this.#conclude(undefined);
       }
-      await runAgent(this.runtime.agent, createTurn(this), this);
+      await runAgent(this.runtime.agent, new AgentTurn(this), this);
       // Events that the agent emitted without awaiting still count.
       while (this.#queue !== undefined) await this.#queue;
     } catch (error) {
@@ -212,14 +212,14 @@ export class TurnRun {
 
   // `undefined` when the event may be accepted. An event that ends the turn releases memory, so it does not wait for any.
   #waitForRoom(event: AgentEvent): Promise<void> | undefined {
-    const needsMemory = this.runtime.memory.isTight && !this.state.closed && !releasesMemory(event, this.bytes);
+    const needsMemory = this.runtime.memory.isTight && !this.state.isOutputClosed && !releasesMemory(event, this.bytes);
     if (needsMemory && this.live === undefined && !this.isEnding && !isReply(event)) this.ensureTask();
     const room = this.live?.waitForStore();
     return needsMemory ? (room ?? this.#memory?.waitForMemory()) : room;
   }
 
   #accept(event: AgentEvent): Promise<void> | undefined {
-    if (this.state.closed || this.isEnding) {
+    if (this.state.isOutputClosed || this.isEnding) {
       this.logger.debug({}, "an event behind the end of the turn was dropped");
       return undefined;
     }
@@ -240,9 +240,9 @@ export class TurnRun {
     return this.state.phase.name === "ending";
   }
 
-  /** True once a reply or a terminal event was emitted, or the turn was parked. */
-  get answered(): boolean {
-    return this.state.closed;
+  /** True once a reply or a terminal event was emitted, or the turn was parked: what the agent emits now is dropped. */
+  get isOutputClosed(): boolean {
+    return this.state.isOutputClosed;
   }
 
   /** Why events are refused now: returned once after an abort, and always after the turn was cut off. */

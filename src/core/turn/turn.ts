@@ -22,11 +22,7 @@ const maxReferences = 16;
 const checkHistory = createNameCheck<{ last?: number | undefined }>("turn.history()", { last: true });
 
 /** The agent's view of its turn. Members are created on access, so that destructuring pays only for what it takes. */
-export function createTurn(run: TurnRun): Turn {
-  return new AgentTurn(run);
-}
-
-class AgentTurn implements Turn {
+export class AgentTurn implements Turn {
   readonly #run: TurnRun;
   #yieldBudget: YieldBudget | undefined;
 

@@ -10,8 +10,8 @@ import { historyFull, LiveTask, tooLarge } from "../task/live-task.js";
 import { type EventIds, type NormalEvent, statusUpdate } from "../task/normalize.js";
 import { type Draft, messageDraft, recordBytes, sizeOfRecords } from "../task/record.js";
 import type { TurnStart, TurnTarget } from "../turn-start.js";
-import type { TurnState } from "./phase.js";
 import type { TurnRun } from "./run.js";
+import type { TurnState } from "./turn-state.js";
 
 // From what an agent emits to the records of its task. Without a task yet, the first event that needs one creates it, and
 // the records that begin it are the prelude of that event: start, message and SUBMITTED in the same write. A continued

@@ -18,8 +18,10 @@ import {
 // stops beyond it.
 //
 // A message and the free JSON in its parts never change once they exist, so what is large there is measured once:
-// walking an object with 100,000 members takes 40 ms, and a send asks for the size of its message six times.
-// The metadata of tasks and artifacts may grow in place, and is measured anew.
+// walking an object with 100,000 members takes 40 ms, and the size of a message is asked for on its way into the core, in
+// its task and its conversation, and where a reply is encoded (`ServerCall.isLarge`). Small ones are measured again in
+// each place, unless the size is at hand: to carry it beside the message, in a `WeakMap`, costs twice the measuring
+// (Node 24). The metadata of tasks and artifacts may grow in place, and is measured anew.
 
 const overhead = 16;
 const noLimit = Number.POSITIVE_INFINITY;

@@ -43,7 +43,8 @@ export interface TracedTask {
 }
 
 /** A turn that begins. */
-export interface TracedTurn extends Pick<TracedTask, "contextId"> {
+export interface TracedTurn {
+  readonly contextId: string;
   readonly cause: "message" | "wake" | "restart";
   readonly attempt: number;
   /** The call or the wake that it follows from, or the place of that in its trace. */

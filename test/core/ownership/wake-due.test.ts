@@ -152,7 +152,7 @@ describe("parked tasks that are due", () => {
     await heartbeat(served.clock);
     expect(wakes).toEqual(["bob", "bob"]);
     expect(
-      served.log.filter(({ message }) => /^abandoned tasks could not be taken over/.test(message ?? "")).length,
+      served.log.filter(({ message }) => /^parked tasks could not be woken/.test(message ?? "")).length,
     ).toBeGreaterThan(0);
   });
 });

@@ -9,7 +9,7 @@ import type { Lease } from "../lease.js";
 import type { CoreLimits } from "../limits.js";
 import type { Clock, Head, StoredTask, TaskStore, WaitingCursor } from "../ports.js";
 import type { Runtime } from "../runtime.js";
-import { isAnswer } from "../store-failure.js";
+import { isStoreAnswer } from "../store-failure.js";
 import { type LiveTask, trackLostTask } from "../task/live-task.js";
 import { freeAbandonedSends } from "./abandoned-sends.js";
 import { endWithoutTurn, isHolderGone, isOrphan } from "./claim-turn.js";
@@ -32,106 +32,128 @@ const orphanPage = 100;
 /** Pause between two sweeps for tasks that have waited for too long, and between two looks at the leases of other processes. */
 const pauseMs = 60_000;
 
-/**
- * The heartbeat of this process: it renews the lease (`core/lease.ts`), which nothing else may delay, and sweeps after each
- * beat. The members take over orphaned tasks and wake due ones.
- */
-export interface Instance {
-  /** Adds a handler; `current` returns its runtime. */
-  join(current: () => Runtime): Member;
-  stop(): Promise<void>;
-}
-
-/** A handler that shares the instance. */
-export interface Member {
+/** A handler that takes part in the heartbeat. */
+export interface HeartbeatMember {
   /** Starts no more work by itself, and keeps what it holds. */
   stopNewWork(): void;
   /** Ends its sweeps. */
   leave(): Promise<void>;
 }
 
-export interface InstanceOptions {
-  readonly store: Pick<TaskStore, "retire" | "otherTtls">;
+export interface HeartbeatOptions {
+  readonly store: TaskStore;
   readonly clock: Clock;
-  readonly limits: Pick<CoreLimits, "heartbeatMs" | "instanceTtlMs">;
+  readonly limits: CoreLimits;
+  /** Name of this process in the store. */
   readonly instance: string;
   readonly lease: Lease;
   readonly logger: Logger;
-  /** The handlers that share the instance. Its members are added here, for the lease. */
+  /** The handlers that take part. They are added here, for the lease. */
   readonly members: Set<() => Runtime>;
 }
 
-export function startInstance(options: InstanceOptions): Instance {
-  const { clock, limits, store, instance, lease, logger, members } = options;
-  const sweeps = new Map<() => Runtime, Sweeps>();
-  const leases = watchLeases(options);
-  let stopped = false;
-  let cancel = noop;
-  let beating: Promise<void> = Promise.resolve();
+/**
+ * The heartbeat of this process: it renews the lease (`core/lease.ts`), which nothing else may delay, and starts the sweeps
+ * of its members after each beat.
+ */
+export class Heartbeat {
+  readonly #options: HeartbeatOptions;
+  readonly #sweeps = new Map<() => Runtime, Sweeps>();
+  readonly #leases: LeaseWatch;
+  #isStopped = false;
+  #cancel = noop;
+  #beating: Promise<void>;
 
-  const beat = async (): Promise<void> => {
+  constructor(options: HeartbeatOptions) {
+    this.#options = options;
+    this.#leases = new LeaseWatch(options);
+    this.#beating = this.#beat();
+  }
+
+  /** Adds a handler; `current` returns its runtime. */
+  join(current: () => Runtime): HeartbeatMember {
+    const { members, lease } = this.#options;
+    const own = new Sweeps(current);
+    members.add(current);
+    this.#sweeps.set(current, own);
+    // One that joins later need not wait for the next heartbeat.
+    if (lease.valid) own.sweep();
+    return {
+      stopNewWork: () => own.stopNewWork(),
+      leave: async () => {
+        members.delete(current);
+        this.#sweeps.delete(current);
+        await own.end();
+      },
+    };
+  }
+
+  /** Ends the heartbeat and gives up the lease. */
+  async stop(): Promise<void> {
+    const { store, instance, logger } = this.#options;
+    this.#isStopped = true;
+    this.#cancel();
+    await this.#beating;
+    this.#cancel();
+    await Promise.all([...this.#sweeps.values()].map((each) => each.end()));
+    await this.#leases.end();
+    await store
+      .retire(instance)
+      .catch((error: unknown) => logger.warn({ err: error }, "the instance could not be retired"));
+  }
+
+  async #beat(): Promise<void> {
+    const { clock, limits, lease, logger, members } = this.#options;
     try {
       await lease.renew();
-      for (const each of sweeps.values()) each.sweep();
-      leases.checkLeases();
+      for (const each of this.#sweeps.values()) each.sweep();
+      this.#leases.checkLeases();
     } catch (error) {
       logger.warn({ err: error }, "the heartbeat failed");
       if (lease.lapsedMs >= limits.instanceTtlMs) for (const member of members) giveUpHeld(member());
     }
-    if (!stopped) cancel = clock.after(limits.heartbeatMs, next);
-  };
-  const next = (): void => {
-    beating = beat();
-  };
-  next();
-  return {
-    join(current) {
-      const own = createSweeps(current);
-      members.add(current);
-      sweeps.set(current, own);
-      // One that joins a running instance need not wait for its next heartbeat.
-      if (lease.valid) own.sweep();
-      return {
-        stopNewWork: own.stopNewWork,
-        async leave() {
-          members.delete(current);
-          sweeps.delete(current);
-          await own.end();
-        },
-      };
-    },
-    async stop() {
-      stopped = true;
-      cancel();
-      await beating;
-      cancel();
-      await Promise.all([...sweeps.values()].map((each) => each.end()));
-      await leases.end();
-      await store
-        .retire(instance)
-        .catch((error: unknown) => logger.warn({ err: error }, "the instance could not be retired"));
-    },
-  };
+    if (this.#isStopped) return;
+    this.#cancel = clock.after(limits.heartbeatMs, () => {
+      this.#beating = this.#beat();
+    });
+  }
 }
 
-/** Looks at the leases of other processes, and logs those that last for another time than this process's. */
-interface LeaseWatch {
-  checkLeases(): void;
-  end(): Promise<void>;
-}
+/**
+ * Looks at the leases of other processes, and logs those that last for another time than this process's. How long a
+ * process waits after an outage before it takes over depends on its own lease, and assumes that the others are the same.
+ */
+class LeaseWatch {
+  readonly #options: HeartbeatOptions;
+  #known: readonly number[] = [];
+  #checking: Promise<void> | undefined;
+  #nextLook: number;
 
-// How long a process waits after an outage before it takes over depends on its own lease, and assumes that those of the others
-// are the same.
-function watchLeases({ store, clock, limits, logger }: InstanceOptions): LeaseWatch {
-  const { instanceTtlMs } = limits;
-  let known: readonly number[] = [];
-  let checking: Promise<void> | undefined;
-  let nextLook = monotonic(clock);
-  const checkLeases = async (): Promise<void> => {
+  constructor(options: HeartbeatOptions) {
+    this.#options = options;
+    this.#nextLook = monotonic(options.clock);
+  }
+
+  checkLeases(): void {
+    const now = monotonic(this.#options.clock);
+    if (this.#checking !== undefined || now < this.#nextLook) return;
+    this.#nextLook = now + pauseMs;
+    this.#checking = this.#check().finally(() => {
+      this.#checking = undefined;
+    });
+  }
+
+  async end(): Promise<void> {
+    await this.#checking;
+  }
+
+  async #check(): Promise<void> {
+    const { store, limits, logger } = this.#options;
+    const { instanceTtlMs } = limits;
     try {
       const otherTtls = await store.otherTtls(instanceTtlMs);
-      const isNew = otherTtls.some((ttlMs) => !known.includes(ttlMs));
-      known = otherTtls;
+      const isNew = otherTtls.some((ttlMs) => !this.#known.includes(ttlMs));
+      this.#known = otherTtls;
       if (!isNew) return;
       logger.warn(
         { instanceTtlMs, otherTtls },
@@ -139,94 +161,120 @@ function watchLeases({ store, clock, limits, logger }: InstanceOptions): LeaseWa
       );
     } catch (error) {
       logger.debug({ err: error }, "the leases of other processes could not be read");
-    } finally {
-      checking = undefined;
     }
-  };
-  return {
-    checkLeases() {
-      if (checking !== undefined || monotonic(clock) < nextLook) return;
-      nextLook = monotonic(clock) + pauseMs;
-      checking = checkLeases();
-    },
-    async end() {
-      await checking;
-    },
-  };
+  }
 }
 
-/** Work of one handler at each heartbeat. */
-interface Sweeps {
-  /** Starts a sweep unless one is under way. */
-  sweep(): void;
-  stopNewWork(): void;
-  end(): Promise<void>;
+/** A part of a sweep, and the record of its failure. */
+interface SweepStep {
+  run(runtime: Runtime, sweeps: Sweeps): Promise<void>;
+  logFailure(logger: Logger, err: unknown): void;
 }
 
-function createSweeps(current: () => Runtime): Sweeps {
-  const orphans: OrphanSweep = { behind: undefined, stopped: false };
-  const { clock } = current();
-  let sweeping: Promise<void> | undefined;
-  let nextExpiry = monotonic(clock);
-  const sweep = async (): Promise<void> => {
-    const runtime = current();
-    const releaseShutdown = runtime.turns.holdShutdown();
-    try {
-      await sweepOrphans(runtime, orphans);
+/** The parts of a sweep, in order. One that fails ends the sweep; the next heartbeat tries again. */
+const sweepSteps: readonly SweepStep[] = [
+  {
+    async run(runtime, sweeps) {
+      await sweepOrphans(runtime, sweeps);
       await sweepLost(runtime);
-      await wakeDue(runtime);
-      await freeAbandonedSends(runtime);
-      if (monotonic(clock) < nextExpiry) return;
-      nextExpiry = monotonic(clock) + pauseMs;
-      await expireWaiting(runtime);
-    } catch (error) {
-      runtime.logger.warn({ err: error }, "abandoned tasks could not be taken over: the next heartbeat tries again");
-    } finally {
-      sweeping = undefined;
-      releaseShutdown();
-    }
-  };
-  const stopNewWork = (): void => {
-    orphans.stopped = true;
-  };
-  return {
-    sweep() {
-      if (!orphans.stopped) sweeping ??= sweep();
     },
-    stopNewWork,
-    async end() {
-      stopNewWork();
-      await sweeping;
+    logFailure: (logger, err) =>
+      logger.warn({ err }, "abandoned tasks could not be taken over: the next heartbeat tries again"),
+  },
+  {
+    run: wakeDue,
+    logFailure: (logger, err) =>
+      logger.warn({ err }, "parked tasks could not be woken: the next heartbeat tries again"),
+  },
+  {
+    run: freeAbandonedSends,
+    logFailure: (logger, err) =>
+      logger.warn({ err }, "abandoned sends could not be freed: the next heartbeat tries again"),
+  },
+  {
+    async run(runtime, sweeps) {
+      if (sweeps.isExpiryDue()) await expireWaiting(runtime);
     },
-  };
-}
+    logFailure: (logger, err) =>
+      logger.warn({ err }, "tasks that have waited for too long could not be ended: the next heartbeat tries again"),
+  },
+];
 
-interface OrphanSweep {
-  /** Key of the task at which the last sweep failed. */
+/** The work of one handler after each heartbeat: one sweep at a time. */
+class Sweeps {
+  readonly #current: () => Runtime;
+  readonly #clock: Clock;
+  #sweeping: Promise<void> | undefined;
+  #nextExpiry: number;
+  /** Key of the orphan at which the last sweep failed. */
   behind: number | undefined;
-  stopped: boolean;
+  isStopped = false;
+
+  /** `current`: returns the runtime of the handler. */
+  constructor(current: () => Runtime) {
+    this.#current = current;
+    this.#clock = current().clock;
+    this.#nextExpiry = monotonic(this.#clock);
+  }
+
+  /** Starts a sweep unless one is under way. */
+  sweep(): void {
+    if (!this.isStopped) this.#sweeping ??= this.#sweep();
+  }
+
+  stopNewWork(): void {
+    this.isStopped = true;
+  }
+
+  async end(): Promise<void> {
+    this.stopNewWork();
+    await this.#sweeping;
+  }
+
+  /** Whether to look for tasks that have waited for too long: once in `pauseMs`. */
+  isExpiryDue(): boolean {
+    const now = monotonic(this.#clock);
+    if (now < this.#nextExpiry) return false;
+    this.#nextExpiry = now + pauseMs;
+    return true;
+  }
+
+  async #sweep(): Promise<void> {
+    const runtime = this.#current();
+    const releaseShutdown = runtime.turns.holdShutdown();
+    for (const step of sweepSteps) {
+      try {
+        await step.run(runtime, this);
+      } catch (error) {
+        step.logFailure(runtime.logger, error);
+        break;
+      }
+    }
+    this.#sweeping = undefined;
+    releaseShutdown();
+  }
 }
 
 // Tasks whose holder has expired. A task that cannot be taken over blocks the sweep only once; the next sweep starts
 // after it.
-async function sweepOrphans(runtime: Runtime, sweep: OrphanSweep): Promise<void> {
+async function sweepOrphans(runtime: Runtime, sweeps: Sweeps): Promise<void> {
   const { store, agentId } = runtime;
   for (let heads: readonly Head[] | undefined; heads === undefined || heads.length === orphanPage; ) {
-    heads = await store.orphans(agentId, orphanPage, sweep.behind);
+    heads = await store.orphans(agentId, orphanPage, sweeps.behind);
     if (heads.length > 0 && !(await isHolderGone(runtime))) return;
-    await runConcurrently(untilStopped(sweep, heads), sweepConcurrency, async ({ key, scope, id }) => {
-      sweep.behind = key;
+    await runConcurrently(untilStopped(sweeps, heads), sweepConcurrency, async ({ key, scope, id }) => {
+      sweeps.behind = key;
       const storedTask = await store.read(scope, id);
       if (storedTask !== undefined) await takeOrphan(runtime, storedTask);
     });
-    if (sweep.stopped) return;
+    if (sweeps.isStopped) return;
   }
-  sweep.behind = undefined;
+  sweeps.behind = undefined;
 }
 
-function* untilStopped(sweep: OrphanSweep, heads: readonly Head[]): Generator<Head> {
+function* untilStopped(sweeps: Sweeps, heads: readonly Head[]): Generator<Head> {
   for (const head of heads) {
-    if (sweep.stopped) return;
+    if (sweeps.isStopped) return;
     yield head;
   }
 }
@@ -237,7 +285,7 @@ async function takeOrphan(runtime: Runtime, storedTask: StoredTask): Promise<voi
   try {
     await takeOver(runtime, storedTask);
   } catch (error) {
-    if (!isAnswer(error)) throw error;
+    if (!isStoreAnswer(error)) throw error;
   }
 }
 
@@ -285,11 +333,7 @@ function stillWaits({ head }: StoredTask, statusTime: number): boolean {
 const pageKeys = 500;
 
 /** Gives up the tasks that another process has taken over. */
-export async function checkHeld({
-  live,
-  store,
-  instance,
-}: Pick<Runtime, "live" | "store" | "instance">): Promise<void> {
+export async function checkHeld({ live, store, instance }: Runtime): Promise<void> {
   const tasksByKey = new Map<number, LiveTask>();
   for (const task of live.values()) if (task.key !== undefined) tasksByKey.set(task.key, task);
   const keys = [...tasksByKey.keys()];
@@ -307,7 +351,7 @@ export async function checkHeld({
  * Gives up all tasks. The store was out of reach for so long that other processes, if there are any, have taken them
  * over. The remaining ones are ended or re-run when it is back.
  */
-function giveUpHeld(runtime: Pick<Runtime, "live" | "lostTasks" | "clock">): void {
+function giveUpHeld(runtime: Runtime): void {
   for (const task of [...runtime.live.values()]) {
     const reason = new TurnAborted("OwnershipLost");
     trackLostTask(runtime, task, reason);

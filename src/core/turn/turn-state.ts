@@ -59,7 +59,7 @@ export class TurnState {
   }
 
   /** True once nothing more can be written: the turn is parked or answered. */
-  get closed(): boolean {
+  get isOutputClosed(): boolean {
     return this.#output.name === "answered" || this.#output.name === "parked";
   }
 
@@ -85,28 +85,28 @@ export class TurnState {
   }
 
   emitEvent(): void {
-    if (this.closed) throw invalidTransition("emit", this.#output.name);
+    if (this.isOutputClosed) throw invalidTransition("emit", this.#output.name);
     if (this.#output === silentOutput) this.#output = openOutput;
   }
 
   takeMessage(): void {
-    if (!this.closed) this.#output = openOutput;
+    if (!this.isOutputClosed) this.#output = openOutput;
   }
 
   /** `stops`: the status answers a send. */
   status(stops: boolean): void {
-    if (this.closed) throw invalidTransition("status", this.#output.name);
+    if (this.isOutputClosed) throw invalidTransition("status", this.#output.name);
     this.#output = stops ? stoppedOutput : openOutput;
   }
 
   park(park: Park): void {
-    if (this.closed) throw invalidTransition("park", this.#output.name);
+    if (this.isOutputClosed) throw invalidTransition("park", this.#output.name);
     this.#output = { name: "parked", park };
   }
 
   answer(): void {
     const isFinal = this.#output.name === "parked" && this.#phase.name === "ending";
-    if (this.closed && !isFinal) throw invalidTransition("answer", this.#output.name);
+    if (this.isOutputClosed && !isFinal) throw invalidTransition("answer", this.#output.name);
     this.#output = answeredOutput;
   }
 }

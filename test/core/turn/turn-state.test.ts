@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { TurnState } from "../../../src/core/turn/phase.js";
+import { TurnState } from "../../../src/core/turn/turn-state.js";
 
 const park = { wakeAt: undefined };
 

@@ -1,8 +1,8 @@
 import { noop } from "../../protocol/async/noop.js";
-import { sizeOfMessage, sizeOfTask } from "../../protocol/check/size.js";
+import { sizeOfTask } from "../../protocol/check/size.js";
 import type { Scope } from "../../protocol/context.js";
 import { A2AError, invalidParams, taskNotFound } from "../../protocol/errors.js";
-import { type Message, Role, type Task } from "../../protocol/model.js";
+import { Role, type Task } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
 import type { InboxEntry, PutFence, StoredTask } from "../ports.js";
 import { isMessageDelivered } from "../read/read-task.js";
@@ -12,8 +12,21 @@ import { historyFull, LiveTask } from "../task/live-task.js";
 import { type Draft, messageDraft, sizeOfRecord, withoutPush } from "../task/record.js";
 import { readLastCause, type TurnOrigin } from "../turn/origin.js";
 import { markStarted, type TurnStart } from "../turn-start.js";
-import { claimRestart, claimTurn, contentionError, isOrphan, waitingTurn } from "./claim-turn.js";
+import { claimRestart, claimTurn, contentionError, isOrphan, maxTries, waitingTurn } from "./claim-turn.js";
 import { takeOver } from "./take-over.js";
+
+// How a message reaches the task that it names. Whoever sent it then answers it (`core/send/`).
+//
+//   the task                                         the message
+//   has no turn                                  ──▶ starts one, in the write that claims the task    "claimed"
+//   has a turn that waits without a process      ──▶ is put into the inbox once that turn runs again  "queued"
+//   has a turn                                   ──▶ is put into the inbox                            "queued"
+//
+// The task of a holder that has gone is taken over first. Each way ends with a write that the store refuses if the task
+// has changed since it was read: then the task is read again.
+//
+// Invariant: a message is delivered once or refused. An idempotent one, which another process may be delivering too, is
+// first looked for in the log and the inbox; the write that follows is fenced by that read.
 
 /**
  * How a message reached an existing task: this process started a turn for it, or it waits in the inbox for the running
@@ -24,60 +37,64 @@ export type Delivery =
   /** `before`: the task before the message was put. A reader that starts there misses nothing. */
   | { readonly kind: "queued"; readonly before: StoredTask };
 
-const maxTries = 20;
+/** A message to deliver. */
+export interface MessageToDeliver {
+  readonly start: TurnStart;
+  /** Returns the size of the message. */
+  readonly measure: () => number;
+}
 
 /** Delivers a message to its task: claims the task if it has no running turn, else puts the message into its inbox. */
-export async function deliver(runtime: Runtime, start: TurnStart): Promise<Delivery> {
+export async function deliver(runtime: Runtime, message: MessageToDeliver): Promise<Delivery> {
+  const { scope, send } = message.start;
   for (let tries = 0; tries < maxTries; tries++) {
-    const storedTask = await readSettled(runtime, start.scope, start.send.message.taskId);
-    checkOpen(storedTask, start);
-    checkSkills(storedTask, start);
-    const delivery =
-      storedTask.head.holder === ""
-        ? await claim(runtime, start, storedTask)
-        : await enqueue(runtime, start, { storedTask });
+    const storedTask = await readSettled(runtime, scope, send.message.taskId);
+    const delivery = await tryDeliver(runtime, message, storedTask);
     if (delivery !== undefined) return delivery;
   }
   throw contentionError();
 }
 
-/** Positions that an idempotent delivery knows about its message. */
-export interface ClaimNumbers {
-  /** Number of the last record before the first try. */
-  readonly after: number;
-  /** The task as of the start of the first try; `undefined` in later tries. */
-  readonly before: StoredTask | undefined;
-}
-
 /**
- * Delivers a message that another process may be delivering too. `placed` when it is already there. It first reads the
- * task and looks for the message; the following write is fenced by that read.
+ * Delivers a message that another process may be delivering too. `placed` when it is already there. `after`: number of
+ * the task's last record before the first try. `before`: the task at that time; `undefined` in later tries.
  */
 export async function deliverOnce(
   runtime: Runtime,
-  start: TurnStart,
-  { after, before }: ClaimNumbers,
+  message: MessageToDeliver,
+  { after, before }: { readonly after: number; readonly before: StoredTask | undefined },
 ): Promise<Delivery | "placed"> {
-  const { scope, entry, send } = start;
-  const { messageId } = send.message;
+  const { scope, entry, send } = message.start;
+  const { messageId, taskId } = send.message;
   // No other process can have delivered the message before its record existed.
   let storedTask = before !== undefined && !(await isOrphan(runtime, before)) ? before : undefined;
   for (let tries = 0; tries < maxTries; tries++) {
     if (storedTask === undefined) {
-      storedTask = await readSettled(runtime, scope, send.message.taskId);
+      storedTask = await readSettled(runtime, scope, taskId);
       if (await isMessageDelivered(runtime, { head: storedTask.head, after, entry, messageId })) return "placed";
     }
-    checkOpen(storedTask, start);
-    checkSkills(storedTask, start);
-    const { holder, epoch, inboxPut } = storedTask.head;
-    const delivery =
-      holder === ""
-        ? await claim(runtime, start, storedTask)
-        : await enqueue(runtime, start, { storedTask, fence: { epoch, inboxPut } });
+    const { epoch, inboxPut } = storedTask.head;
+    const delivery = await tryDeliver(runtime, message, storedTask, { epoch, inboxPut });
     if (delivery !== undefined) return delivery;
     storedTask = undefined;
   }
   throw contentionError();
+}
+
+// Returns `undefined` when the task must be read again.
+async function tryDeliver(
+  runtime: Runtime,
+  message: MessageToDeliver,
+  storedTask: StoredTask,
+  fence?: PutFence,
+): Promise<Delivery | undefined> {
+  const { start } = message;
+  checkOpen(storedTask, start);
+  checkSkills(storedTask, start);
+  if (storedTask.head.holder === "") return claim(runtime, message, storedTask);
+  const task = foldStored(storedTask);
+  checkRoom(runtime, task, sizeOfTask(task) + message.measure());
+  return enqueue(runtime, start, storedTask, fence);
 }
 
 // Reads the task. If its holder has expired, the task is taken over first.
@@ -118,7 +135,7 @@ function checkOpen({ head }: StoredTask, { send }: TurnStart): void {
  * Checks that the sender of a message may use the skills of the task's earlier messages: its own message may name none.
  * Throws `unauthenticated` or `permissionDenied`.
  */
-export function checkSkills({ snapshot, records }: StoredTask, { chain }: Pick<TurnStart, "chain">): void {
+export function checkSkills({ snapshot, records }: StoredTask, { chain }: TurnStart): void {
   const authorize = chain?.authorizeAnswer;
   if (authorize === undefined) return;
   const stored = snapshot?.task.history.filter(({ role }) => role === Role.USER) ?? [];
@@ -126,14 +143,20 @@ export function checkSkills({ snapshot, records }: StoredTask, { chain }: Pick<T
   authorize([...stored, ...recent]);
 }
 
-async function claim(runtime: Runtime, start: TurnStart, storedTask: StoredTask): Promise<Delivery | undefined> {
+async function claim(
+  runtime: Runtime,
+  message: MessageToDeliver,
+  storedTask: StoredTask,
+): Promise<Delivery | undefined> {
+  const { start } = message;
   const origin = await waitingTurn(runtime, storedTask);
-  if (origin !== undefined) return answer(runtime, start, { storedTask, origin });
+  if (origin !== undefined) return answer(runtime, message, { storedTask, origin });
   const live = new LiveTask(runtime, storedTask);
   const before = await readLastCause(runtime, storedTask);
-  checkRoom(runtime, live.task, start.send.message);
+  const bytes = message.measure();
+  checkRoom(runtime, live.task, live.bytes + bytes);
   runtime.memory.check(start.scope);
-  const leave = (await runtime.turns.waitForRoom(start, sizeOfMessage(start.send.message))) ?? noop;
+  const leave = (await runtime.turns.waitForRoom(start, bytes)) ?? noop;
   const turn = live.turn + 1;
   const { cause, attempt, entry, send } = start;
   const drafts: Draft[] = [{ kind: "turnStarted", turn, attempt, cause }, messageDraft(live, entry, send)];
@@ -154,22 +177,24 @@ async function claim(runtime: Runtime, start: TurnStart, storedTask: StoredTask)
 // The message answers a turn that waits without a process: the turn is run again.
 async function answer(
   runtime: Runtime,
-  start: TurnStart,
+  { start, measure }: MessageToDeliver,
   { storedTask, origin }: { readonly storedTask: StoredTask; readonly origin: TurnOrigin },
 ): Promise<Delivery | undefined> {
-  checkRoom(runtime, foldStored(storedTask), start.send.message);
+  const task = foldStored(storedTask);
+  const bytes = measure();
+  checkRoom(runtime, task, sizeOfTask(task) + bytes);
   runtime.memory.check(start.scope);
-  const leave = (await runtime.turns.waitForRoom(start, sizeOfMessage(start.send.message))) ?? noop;
-  const restart = await claimRestart(runtime, storedTask, origin).catch((error: unknown) => {
+  const leave = (await runtime.turns.waitForRoom(start, bytes)) ?? noop;
+  const startAgain = await claimRestart(runtime, storedTask, origin).catch((error: unknown) => {
     leave();
     throw error;
   });
   let delivery: Delivery | undefined;
   try {
-    delivery = restart === undefined ? undefined : await enqueue(runtime, start, { storedTask });
+    delivery = startAgain === undefined ? undefined : await enqueue(runtime, start, storedTask);
     return delivery;
   } finally {
-    restart?.start(delivery && "message");
+    startAgain?.(delivery && "message");
     leave();
   }
 }
@@ -187,10 +212,10 @@ async function findArrival(runtime: Runtime, start: TurnStart, before: StoredTas
 async function enqueue(
   runtime: Runtime,
   start: TurnStart,
-  { storedTask, fence }: { readonly storedTask: StoredTask; readonly fence?: PutFence },
+  storedTask: StoredTask,
+  fence?: PutFence,
 ): Promise<Delivery | undefined> {
   const { key, id } = storedTask.head;
-  checkRoom(runtime, foldStored(storedTask), start.send.message);
   const entry: InboxEntry = { id: start.entry, kind: "message", send: withoutPush(start.send) };
   const live = runtime.live.get(id);
   live?.rememberSender(entry.id, start);
@@ -210,14 +235,14 @@ async function enqueue(
   return { kind: "queued", before: storedTask };
 }
 
-function checkRoom(runtime: Runtime, task: Task, message: Message): void {
-  const { historyMaxMessages, taskMaxBytes } = runtime.limits;
-  if (sizeOfTask(task) + sizeOfMessage(message) > taskMaxBytes) {
+/** Throws when a task has no room for a message. `bytes`: the size of the task with the message. */
+function checkRoom({ limits }: Runtime, { history, status }: Task, bytes: number): void {
+  const { historyMaxMessages, taskMaxBytes } = limits;
+  if (bytes > taskMaxBytes) {
     throw new A2AError("resourceExhausted", `the task is full: the limit is ${taskMaxBytes} bytes (taskMaxBytes)`, {
       metadata: { limit: "taskMaxBytes" },
     });
   }
-  const { history, status } = task;
   // The status message moves to the history when the caller's message is taken.
   const statusMessages = status?.message === undefined ? 0 : 1;
   if (history.length + statusMessages >= historyMaxMessages) throw historyFull(historyMaxMessages);
