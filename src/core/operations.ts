@@ -1,10 +1,10 @@
 import { create } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
-import { sizeOfContentIn, sizeOfMessage, sizeOfTask } from "../protocol/check/size.js";
+import { sizeOfContentIn, sizeOfTask } from "../protocol/check/size.js";
 import type { CallAddress, Principal, Scope, ServerContext } from "../protocol/context.js";
 import { A2AError, invalidParams } from "../protocol/errors.js";
 import { checkIndexedScope } from "../protocol/indexed-text.js";
-import type { AgentCard } from "../protocol/model.js";
+import type { AgentCard, SendMessageRequest } from "../protocol/model.js";
 import { type Capability, findOperation, type OperationName, type Operations } from "../protocol/operations.js";
 import { cancelTask } from "./ownership/cancel.js";
 import type { PushService } from "./ports.js";
@@ -20,7 +20,7 @@ import { listTasks } from "./read/list-tasks.js";
 import { copyIfCurrent, readTask } from "./read/read-task.js";
 import { subscribeToTask } from "./read/subscribe.js";
 import type { Runtime } from "./runtime.js";
-import { createPartCheck, type SendCall, type SendPolicy } from "./send/send.js";
+import { createPartCheck, SendCall, type SendPolicy } from "./send/send.js";
 import { sendStreamingMessage } from "./send/stream.js";
 import { sendMessage } from "./send/unary.js";
 import { guardPushStore } from "./store-guard.js";
@@ -115,27 +115,15 @@ function sendOperations(
       return inlinePush(push, call, entry);
     },
   };
-  const sending = { ...runtime, store: runtime.storeFor("send") };
-  const sendCall = (request: SendCall["request"], context: ServerContext): SendCall => {
-    const { message } = request;
-    let bytes: number | undefined;
-    return {
-      runtime: sending,
-      policy,
-      request,
-      measureMessage: () => {
-        bytes ??= message === undefined ? 0 : sizeOfMessage(message);
-        return bytes;
-      },
-      context,
-      scope: toScope(context, request),
-    };
-  };
+  const deps = { runtime: { ...runtime, store: runtime.storeFor("send") }, policy };
+  const openSend = (request: SendMessageRequest, context: ServerContext, waits: boolean): SendCall =>
+    new SendCall(deps, { request, context, scope: toScope(context, request), waits });
   return {
-    sendMessage: async (request, context) => sendMessage(sendCall(request, context)),
+    sendMessage: async (request, context) =>
+      await sendMessage(openSend(request, context, request.configuration?.returnImmediately !== true)),
     sendStreamingMessage: (request, context) => {
       gate("sendStreamingMessage");
-      return sendStreamingMessage(sendCall(request, context));
+      return sendStreamingMessage(openSend(request, context, true));
     },
   };
 }

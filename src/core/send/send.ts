@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { JsonValue } from "@bufbuild/protobuf";
 import { noop } from "../../protocol/async/noop.js";
+import { sizeOfMessage } from "../../protocol/check/size.js";
 import { writeJson } from "../../protocol/codec/json/writer.js";
 import type { CallChain, Scope, ServerContext } from "../../protocol/context.js";
 import { A2AError, invalidParams, taskNotFound } from "../../protocol/errors.js";
@@ -60,23 +61,70 @@ export interface SendPolicy {
   inlinePush(call: SendCall, entry: string): Promise<RegisterPush>;
 }
 
-/** One send: its call and its scope. */
-export interface SendCall {
+/** What all sends of a handler share. */
+export interface SendDeps {
+  readonly runtime: Runtime;
+  readonly policy: SendPolicy;
+}
+
+type SendTarget = Pick<SendCall, "request" | "context" | "scope" | "waits">;
+
+/** One send: its call, its scope, and what becomes known of it on the way. */
+export class SendCall {
   readonly runtime: Runtime;
   readonly policy: SendPolicy;
   readonly request: SendMessageRequest;
-  /** Returns the size of the request's message. Measures once, after the checks that refuse a send without it. */
-  readonly measureMessage: () => number;
   readonly context: ServerContext;
   readonly scope: Scope;
-  /** Reverts the count of a new task, for limits of callers. */
-  readonly uncount?: (() => void) | undefined;
   /** Whether the call waits until the task stops, as every call without `returnImmediately` does. */
-  readonly waits?: boolean;
+  readonly waits: boolean;
   /** Set for an idempotent send that this process is handling. */
-  readonly idempotency?: IdempotencyClaim | undefined;
-  /** Called when the send can no longer start a turn in this process: a shutdown need not wait for it. */
-  readonly releaseShutdown?: (() => void) | undefined;
+  idempotency: IdempotencyClaim | undefined;
+  #messageBytes: number | undefined;
+  #revertCount: (() => void) | undefined;
+  #releaseShutdown: (() => void) | undefined;
+
+  constructor({ runtime, policy }: SendDeps, { request, context, scope, waits }: SendTarget) {
+    this.runtime = runtime;
+    this.policy = policy;
+    this.request = request;
+    this.context = context;
+    this.scope = scope;
+    this.waits = waits;
+  }
+
+  /** The size of the request's message, measured once. Read it after the checks that refuse a send without it. */
+  get messageBytes(): number {
+    const { message } = this.request;
+    this.#messageBytes ??= message === undefined ? 0 : sizeOfMessage(message);
+    return this.#messageBytes;
+  }
+
+  /** Counts the send as a new task. Rejects over the limits of callers. */
+  async countTask(): Promise<void> {
+    this.#revertCount = await this.context.quota?.newTask?.();
+  }
+
+  /** Reverts the count of a send that starts no task. */
+  revertCount(): void {
+    this.#revertCount?.();
+    this.#revertCount = undefined;
+  }
+
+  /** Runs the send. A shutdown waits for it, and for the turn that follows. */
+  async run<T>(work: (call: this) => Promise<T>): Promise<T> {
+    this.#releaseShutdown = this.runtime.turns.holdShutdown();
+    try {
+      return await work(this);
+    } finally {
+      this.#releaseShutdown();
+    }
+  }
+
+  /** Call it when the send can no longer start a turn in this process: a shutdown need not wait for it. */
+  releaseShutdown(): void {
+    this.#releaseShutdown?.();
+  }
 }
 
 /** An earlier send with the same message id: its record, and the task that it reached. */
@@ -104,34 +152,19 @@ export interface SendRenderer<T> {
   answerRepeat(call: SendCall, task: EarlierSend): Promise<T>;
 }
 
-/** Runs a send for which a shutdown waits, and for the turn that follows. */
-export async function holdShutdown<T>(call: SendCall, run: (call: SendCall) => Promise<T>): Promise<T> {
-  const releaseShutdown = call.runtime.turns.holdShutdown();
-  try {
-    return await run({ ...call, releaseShutdown });
-  } finally {
-    releaseShutdown();
-  }
-}
-
 /** Sends a message: starts a turn, or delivers it to its task. */
 export async function send<T>(call: SendCall, renderer: SendRenderer<T>): Promise<T> {
   if (isIdempotent(call)) return sendIdempotent(call, renderer);
   const start = openSend(call);
-  const register = await openRegistration(call, start.entry);
-  if (start.send.message.taskId !== "")
-    return afterRegistration(
-      register,
-      renderer.answerDelivery(
-        { call, start, register },
-        await deliver(call.runtime, { start, measure: call.measureMessage }),
-      ),
-    );
-  const message = { call: call.context.quota === undefined ? call : await countTask(call), start, register };
-  return afterRegistration(
-    register,
-    withRoom(message.call, () => renderer.answerNew(message)),
-  );
+  const registration = openRegistration(call, start.entry);
+  const register = registration === undefined ? undefined : await registration;
+  const message = { call, start, register };
+  if (start.send.message.taskId !== "") {
+    const delivery = await deliver(call.runtime, { start, measure: () => call.messageBytes });
+    return afterRegistration(register, renderer.answerDelivery(message, delivery));
+  }
+  if (call.context.quota !== undefined) await call.countTask();
+  return await answerInRoom(message, renderer);
 }
 
 /** True for a send that must take effect only once. */
@@ -162,7 +195,7 @@ function openSend(call: SendCall): TurnStart {
   checkIndexedId("message.contextId", message.contextId);
   const { principal, extensions, header, taskName, requestId, trace, quota, deadline, chain, progress } = context;
   // A context creates its signal on first use, which most calls never need.
-  const endsTurn = waits === true && deadline !== undefined && (runtime.deadlines === "abort" || isFromTurn(chain));
+  const endsTurn = waits && deadline !== undefined && (runtime.deadlines === "abort" || isFromTurn(chain));
   const late = endsTurn ? context.signal : undefined;
   if (taskName !== undefined) checkIndexedId("message.taskId", taskName);
   policy.checkParts(message);
@@ -196,7 +229,7 @@ function openSend(call: SendCall): TurnStart {
 const isFromTurn = (chain: CallChain | undefined): boolean => chain !== undefined && chain.via.length > 0;
 
 /** Returns the registration if the send has a push configuration. */
-async function openRegistration(call: SendCall, entry: string): Promise<RegisterPush | undefined> {
+function openRegistration(call: SendCall, entry: string): Promise<RegisterPush> | undefined {
   const { taskPushNotificationConfig: config } = call.request.configuration ?? {};
   return config === undefined ? undefined : call.policy.inlinePush(call, entry);
 }
@@ -204,18 +237,16 @@ async function openRegistration(call: SendCall, entry: string): Promise<Register
 /** Delays the answer of a send until its push configuration is stored, so that what was answered survives a crash. */
 async function afterRegistration<T>(register: RegisterPush | undefined, answer: Promise<T>): Promise<T> {
   const response = await answer;
-  await register?.completion();
+  if (register !== undefined) await register.completion();
   return response;
 }
 
-/** Counts a send as a new task. Rejects over the limits of callers. */
-async function countTask(call: SendCall): Promise<SendCall> {
-  const uncount = await call.context.quota?.newTask?.();
-  return uncount === undefined ? call : { ...call, uncount };
-}
-
-/** Runs `start` once a turn for a new task of the owner may begin. Rejects over the limits of turns and of tasks. */
-async function withRoom<T>(call: SendCall, start: () => Promise<T>): Promise<T> {
+/**
+ * Answers a message that names no task, once a turn for a new task of the owner may begin. Rejects over the limits of
+ * turns and of tasks.
+ */
+async function answerInRoom<T>(message: SentMessage, renderer: SendRenderer<T>): Promise<T> {
+  const { call, register } = message;
   const { runtime, scope, context } = call;
   let leave = noop;
   try {
@@ -223,18 +254,22 @@ async function withRoom<T>(call: SendCall, start: () => Promise<T>): Promise<T> 
     const admission = needsNoStore(call) ? undefined : runtime.quota.admit(scope);
     if (admission !== undefined) await admission;
     // No `await` between free room and the start: another send could take the room.
-    const room = runtime.turns.waitForRoom({ scope, slots: context.quota?.turns }, call.measureMessage());
+    const room = runtime.turns.waitForRoom({ scope, slots: context.quota?.turns }, call.messageBytes);
     if (room !== undefined) leave = await room;
   } catch (error) {
-    call.uncount?.();
+    call.revertCount();
     throw error;
   }
+  let answer: Promise<T>;
   try {
-    return start();
+    answer = renderer.answerNew(message);
   } finally {
     // The turn has started and counts itself.
     leave();
   }
+  const response = await answer;
+  if (register !== undefined) await register.completion();
+  return response;
 }
 
 /** Starts the turn of a message that names no task. */
@@ -255,17 +290,18 @@ export function startNew({ call, start, register }: SentMessage, receiver: Outco
 
 // A reply without a task is recorded after it is sent.
 function recordReply(
-  { runtime, scope, measureMessage }: SendCall,
+  call: SendCall,
   message: Message,
   receiver: OutcomeReceiver,
 ): OutcomeReceiver {
+  const { runtime, scope } = call;
   const replies = runtime.conversations?.replies;
   if (replies === undefined) return receiver;
   return {
     replyMaxBytes: receiver.replyMaxBytes,
     reply(reply, bytes) {
       receiver.reply(reply, bytes);
-      replies.add(scope, { message, bytes: measureMessage() }, { message: reply, bytes });
+      replies.add(scope, { message, bytes: call.messageBytes }, { message: reply, bytes });
     },
     task: (live) => receiver.task(live),
     fail: (error) => receiver.fail(error),
@@ -305,10 +341,11 @@ const repeatedMaxBytes = 64 * 1024;
  * Which parts of the task the answer to a send has. The sender knows its message already, so a large one is left out,
  * unless the request has a `historyLength`.
  */
-export function answerOptions({ request: { message, configuration }, measureMessage }: SendCall): CopyOptions {
+export function answerOptions(call: SendCall): CopyOptions {
+  const { message, configuration } = call.request;
   const historyLength = configuration?.historyLength;
   if (historyLength !== undefined || message === undefined) return { historyLength };
-  return measureMessage() > repeatedMaxBytes ? { withoutMessage: message.messageId } : {};
+  return call.messageBytes > repeatedMaxBytes ? { withoutMessage: message.messageId } : {};
 }
 
 /** Throws when a task ended without taking the message of a send. */
@@ -324,17 +361,12 @@ async function sendIdempotent<T>(call: SendCall, renderer: SendRenderer<T>): Pro
   const lookup = await findOrBegin(call);
   if (lookup.kind === "reply") return renderer.reply(lookup.message);
   if (lookup.kind === "task") return attach(call, lookup, renderer);
-  const { idempotency, start, uncount } = lookup;
+  const { idempotency, start } = lookup;
+  call.idempotency = idempotency;
   try {
-    const register = await openRegistration(call, start.entry);
-    const message = { call: { ...call, idempotency, uncount }, start, register };
-    if (idempotency.record.seq === 0) {
-      return await afterRegistration(
-        register,
-        withRoom(message.call, () => renderer.answerNew(message)),
-      );
-    }
-    const toDeliver = { start, measure: call.measureMessage };
+    const message = { call, start, register: await openRegistration(call, start.entry) };
+    if (idempotency.record.seq === 0) return await answerInRoom(message, renderer);
+    const toDeliver = { start, measure: () => call.messageBytes };
     const { record } = idempotency;
     const delivery = await deliverOnce(call.runtime, toDeliver, { after: record.seq, before: lookup.before });
     idempotency.noteReached();
@@ -343,7 +375,7 @@ async function sendIdempotent<T>(call: SendCall, renderer: SendRenderer<T>): Pro
       if (head === undefined) throw taskNotFound(record.taskId);
       return await attach(call, { record, head }, renderer);
     }
-    return await afterRegistration(register, renderer.answerDelivery(message, delivery));
+    return await afterRegistration(message.register, renderer.answerDelivery(message, delivery));
   } catch (error) {
     await idempotency.fail(error);
     throw error;
@@ -362,7 +394,6 @@ interface OwnedSend {
   readonly start: TurnStart;
   /** The task before the record was created. */
   readonly before: StoredTask | undefined;
-  readonly uncount?: (() => void) | undefined;
 }
 
 async function findOrBegin(call: SendCall): Promise<FoundSend> {
@@ -375,7 +406,7 @@ async function findOrBegin(call: SendCall): Promise<FoundSend> {
     if (taskId !== "" && before === undefined) throw taskNotFound(taskId);
     if (before !== undefined) checkSkills(before, start);
     const { entry } = start;
-    const { record, uncount } = await beginAndCount(call, {
+    const record = await beginAndCount(call, {
       scope,
       messageId,
       digest,
@@ -385,7 +416,7 @@ async function findOrBegin(call: SendCall): Promise<FoundSend> {
       instance: runtime.instance,
     });
     if (record.entry === entry)
-      return { kind: "own", idempotency: new IdempotencyClaim(runtime, record).enter(), start, before, uncount };
+      return { kind: "own", idempotency: new IdempotencyClaim(runtime, record).enter(), start, before };
     if (record.digest !== digest) {
       throw invalidParams({ field: "message.messageId", description: "was sent before with other content" });
     }
@@ -396,21 +427,17 @@ async function findOrBegin(call: SendCall): Promise<FoundSend> {
 
 // A repeat attaches to what the first send started, and is no new task. A first send over a limit leaves no record, so
 // that it can be repeated.
-async function beginAndCount(
-  call: SendCall,
-  send: NewSend,
-): Promise<{ readonly record: SendRecord; readonly uncount?: SendCall["uncount"] }> {
+async function beginAndCount(call: SendCall, send: NewSend): Promise<SendRecord> {
   const { runtime, context, scope, request } = call;
   const mayCount = request.message?.taskId === "" && context.quota?.newTask !== undefined;
   const isFirst = mayCount && (await runtime.store.readSend(scope, send.messageId)) === undefined;
-  const { uncount } = isFirst ? await countTask(call) : call;
+  if (isFirst) await call.countTask();
   try {
     const record = await begin(runtime, send);
-    if (record.entry === send.entry) return { record, uncount };
-    uncount?.();
-    return { record };
+    if (record.entry !== send.entry) call.revertCount();
+    return record;
   } catch (error) {
-    uncount?.();
+    call.revertCount();
     throw error;
   }
 }
@@ -452,7 +479,7 @@ async function waitForOutcome(call: SendCall, start: TurnStart, first: SendRecor
       const lookup = await findSent(call, record);
       if (lookup !== undefined) return lookup;
       if (await isUnderWay(runtime, record)) {
-        call.releaseShutdown?.();
+        call.releaseShutdown();
         await waiter.next();
       } else {
         const owned = await takeSendOver(runtime, start, record);

@@ -26,7 +26,6 @@ import {
   answerOptions,
   assertMessageTaken,
   type EarlierSend,
-  holdShutdown,
   registerLive,
   type SendCall,
   type SendRenderer,
@@ -44,8 +43,8 @@ import {
 
 /** SendStreamingMessage (spec 3.1.2). A caller that passes an event id resumes after it and starts nothing. */
 export function sendStreamingMessage(call: SendCall): AsyncIterable<StreamItem> {
-  const open = async (held: SendCall): Promise<StreamStart> => (await resume(held)) ?? send(held, streamRenderer);
-  return new TaskStream(() => holdShutdown({ ...call, waits: true }, open), eventIdMarker(call.context));
+  const open = async (): Promise<StreamStart> => (await resume(call)) ?? send(call, streamRenderer);
+  return new TaskStream(() => call.run(open), eventIdMarker(call.context));
 }
 
 /** Answers with a stream: a message, or the task and its events until it ends or needs input. */

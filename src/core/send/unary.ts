@@ -19,7 +19,6 @@ import {
   answerOptions,
   assertMessageTaken,
   type EarlierSend,
-  holdShutdown,
   registerLive,
   type SendCall,
   type SendRenderer,
@@ -36,9 +35,10 @@ import {
 
 /** SendMessage (spec 3.1.1). */
 export function sendMessage(call: SendCall): Promise<SendMessageResponse> {
-  const waits = call.request.configuration?.returnImmediately !== true;
-  return holdShutdown({ ...call, waits }, (held) => send(held, unaryRenderer));
+  return call.run(answer);
 }
+
+const answer = (call: SendCall): Promise<SendMessageResponse> => send(call, unaryRenderer);
 
 /**
  * Answers with a message or a task: at the first stop after the message, or as soon as the task exists if the caller
@@ -115,7 +115,7 @@ async function settle(call: SendCall, wait: SendWait, gate: SendGate): Promise<S
 // Reads the log until the send is answered or its caller leaves. The message stays with the task in either case.
 async function follow(call: SendCall, reader: RecordReader, gate: SendGate): Promise<SendMessageResponse> {
   const { context } = call;
-  call.releaseShutdown?.();
+  call.releaseShutdown();
   const leave = (): void => reader.close();
   if (context.signal.aborted) leave();
   context.signal.addEventListener("abort", leave, { once: true });
@@ -165,8 +165,8 @@ async function answerAgain(call: SendCall, { record, head }: EarlierSend): Promi
   if (record.seq === 0 && call.request.configuration?.returnImmediately === true) {
     return taskResponse((await readTask(call.runtime, head, answerOptions(call))).task);
   }
-  const claimedCall = { ...call, idempotency: new IdempotencyClaim(call.runtime, record) };
-  return followTaken(claimedCall, { id: head.id, key: head.key, after: record.seq, entry: record.entry });
+  call.idempotency = new IdempotencyClaim(call.runtime, record);
+  return followTaken(call, { id: head.id, key: head.key, after: record.seq, entry: record.entry });
 }
 
 // A send that must not wait is answered when its message was taken. If it is not taken in time, it is withdrawn.
