@@ -1,3 +1,4 @@
+import { TimerQueue } from "../protocol/async/timer-queue.js";
 import type { Logger } from "../protocol/logger.js";
 import type { TurnTelemetry } from "../protocol/telemetry/follow.js";
 import type { Agent } from "./agent.js";
@@ -101,6 +102,7 @@ export class HandlerState {
       storeFor,
       store: storeFor("call"),
       taskUse: new TaskUse(),
+      silences: new TimerQueue(clock, limits.taskAfterMs),
       // Written after the answers, so no caller waits.
       conversations: this.#openConversations(
         { ...this.#shared, store: storeFor("sweep"), limits, logger },

@@ -289,11 +289,7 @@ export function startNew({ call, start, register }: SentMessage, receiver: Outco
 }
 
 // A reply without a task is recorded after it is sent.
-function recordReply(
-  call: SendCall,
-  message: Message,
-  receiver: OutcomeReceiver,
-): OutcomeReceiver {
+function recordReply(call: SendCall, message: Message, receiver: OutcomeReceiver): OutcomeReceiver {
   const { runtime, scope } = call;
   const replies = runtime.conversations?.replies;
   if (replies === undefined) return receiver;

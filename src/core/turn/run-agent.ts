@@ -10,16 +10,24 @@ import type { TurnRun } from "./run.js";
 /** Number of events after the final answer at which an agent is closed. */
 const maxDropped = 64;
 
-/** Runs an agent to its end. */
-export async function runAgent(agent: Agent, turn: Turn, run: TurnRun): Promise<void> {
+/** Runs an agent to its end. Throws what it throws at once. */
+export function runAgent(agent: Agent, turn: Turn, run: TurnRun): Promise<void> {
   const result: AgentResult = agent(turn);
-  const last = isIterable(result) ? await pump(result[Symbol.asyncIterator](), run) : await result;
-  if (last !== undefined && last !== null && !run.isEnding) await run.emit(last);
+  return isIterable(result) ? pump(result[Symbol.asyncIterator](), run) : emitResult(result, run);
+}
+
+async function emitResult(result: Promise<unknown>, run: TurnRun): Promise<void> {
+  await emitLast(await result, run);
+}
+
+/** Emits what an agent has returned, if that is an event. */
+function emitLast(last: unknown, run: TurnRun): Promise<void> | undefined {
+  return last === undefined || last === null || run.isEnding ? undefined : run.emit(last as AgentEvent);
 }
 
 type AgentStep = IteratorResult<AgentEvent, unknown>;
 
-async function pump(iterator: AsyncIterator<AgentEvent, unknown>, run: TurnRun): Promise<AgentEvent | undefined> {
+async function pump(iterator: AsyncIterator<AgentEvent, unknown>, run: TurnRun): Promise<void> {
   const budget = new YieldBudget(run);
   let droppedCount = 0;
   let step: AgentStep = await iterator.next();
@@ -36,13 +44,14 @@ async function pump(iterator: AsyncIterator<AgentEvent, unknown>, run: TurnRun):
     if (run.isOutputClosed) droppedCount++;
     if (run.isEnding || droppedCount > maxDropped) {
       void leave(iterator);
-      return undefined;
+      return;
     }
     // Aborted while it waited here: the `yield` throws instead of running on to the next one.
     reason ??= run.refusal();
     step = reason === undefined ? await iterator.next() : await throwInto(iterator, reason);
   }
-  return step.value as AgentEvent | undefined;
+  const last = emitLast(step.value, run);
+  if (last !== undefined) await last;
 }
 
 const burstEvents = 64;

@@ -270,10 +270,10 @@ export class TurnRun {
     // Pending waits reject with the reason; without one the next call does.
     if (this.#rejectWaits(reason)) this.state.refusal();
     this.#controller?.abort(reason);
-    if (kind === "OwnershipLost") return void this.#conclude(undefined);
+    if (kind === "OwnershipLost") return this.#conclude(undefined);
     const cutOff = (): void => {
       this.#isCutOff = true;
-      void this.#conclude(undefined);
+      this.#conclude(undefined);
     };
     this.#timers.push(this.runtime.clock.after(this.runtime.limits.graceMs, cutOff));
   }
@@ -320,13 +320,13 @@ export class TurnRun {
 
   // Probes the store first: a task whose first write fails ends the turn, while a turn that replies needs no task.
   #makeTaskLater(): void {
-    const { clock, health, limits } = this.runtime;
+    const { health, silences } = this.runtime;
     const make = async (): Promise<void> => {
       if (!this.#awaitsTask()) return;
       if (await health.confirm()) this.#makeTask();
       else if (this.#awaitsTask()) this.#makeTaskLater();
     };
-    this.#timers.push(clock.after(limits.taskAfterMs, () => void make()));
+    this.#timers.push(silences.add(() => void make()));
   }
 
   #awaitsTask(): boolean {
@@ -362,7 +362,8 @@ export class TurnRun {
     live.observe({ record, onLeave: noop });
   }
 
-  async #conclude(failure: { readonly error: unknown } | undefined): Promise<void> {
+  // `failure`: what the agent has thrown.
+  #conclude(failure: { readonly error: unknown } | undefined): void {
     if (this.isEnding) return;
     this.state.end();
     for (const cancel of this.#timers.splice(0)) cancel();
@@ -371,6 +372,12 @@ export class TurnRun {
       this.#rejectWaits(this.state.abortReason ?? new TypeError("the turn has ended"));
     }
     this.inbox.close();
+    // After a reply without a task there is nothing to write.
+    if (this.live === undefined && this.state.output.name === "answered") this.#leave(failure, undefined);
+    else void this.#writeAndLeave(failure);
+  }
+
+  async #writeAndLeave(failure: { readonly error: unknown } | undefined): Promise<void> {
     let refusal: A2AError | undefined;
     try {
       refusal = await this.#end(failure);
@@ -379,12 +386,16 @@ export class TurnRun {
       this.live?.abandon(error);
       if (this.live === undefined) this.#refuseSend(new A2AError("internalError", "internal error", { cause: error }));
     } finally {
-      if (this.live?.closed === true && this.runtime.live.get(this.taskId) === this.live)
-        this.runtime.live.delete(this.taskId);
-      this.#memory?.close();
-      this.runtime.turns.leave(this);
-      this.#trace?.end(this.#readOutcome(failure !== undefined), failure?.error ?? refusal ?? this.state.abortReason);
+      this.#leave(failure, refusal);
     }
+  }
+
+  #leave(failure: { readonly error: unknown } | undefined, refusal: A2AError | undefined): void {
+    if (this.live?.closed === true && this.runtime.live.get(this.taskId) === this.live)
+      this.runtime.live.delete(this.taskId);
+    this.#memory?.close();
+    this.runtime.turns.leave(this);
+    this.#trace?.end(this.#readOutcome(failure !== undefined), failure?.error ?? refusal ?? this.state.abortReason);
   }
 
   // Returns the error of a write that the store has refused, before or by now.
@@ -399,7 +410,6 @@ export class TurnRun {
     return refusal;
   }
 
-  // `failure`: what the agent has thrown.
   async #writeEnd(failure: { readonly error: unknown } | undefined): Promise<void> {
     const { live, inbox } = this;
     const { abortReason, output } = this.state;
