@@ -273,23 +273,30 @@ export class ServerCall<S extends CallGate = Service> {
 
   /** Calls a unary operation. The bytes of the request are released, since it is decoded. */
   unary(message: AnyMessage): Promise<AnyMessage> {
-    const { handler, adapter, operation } = this.#openTarget();
+    const target = this.#openTarget();
     this.#requestPlace?.release();
-    const invoke = (request: AnyMessage, context: ServerContext): Promise<AnyMessage> => {
-      this.#authorize(operation, request);
-      const limited = this.#limit(operation, request, context);
-      return limited === undefined
-        ? invokeUnary(handler, operation, request, context)
-        : limited.then((within) => invokeUnary(handler, operation, request, within));
-    };
-    const { interception } = this.service;
-    const context = this.#openContext(adapter);
-    const run = (): Promise<AnyMessage> =>
-      interception === undefined
-        ? invoke(message, context)
-        : interception.unary(operation, { request: message, context }, invoke);
-    const reply = context.trace === undefined ? run() : context.trace.run(run);
+    const context = this.#openContext(target.adapter);
+    const { trace } = context;
+    const reply =
+      trace === undefined
+        ? this.#intercept(target, message, context)
+        : trace.run(() => this.#intercept(target, message, context));
     return this.#deadline === undefined ? reply : this.#deadline.until(reply);
+  }
+
+  #intercept(target: CallTarget, message: AnyMessage, context: ServerContext): Promise<AnyMessage> {
+    const { interception } = this.service;
+    if (interception === undefined) return this.#invoke(target, message, context);
+    const invoke = (request: AnyMessage, within: ServerContext) => this.#invoke(target, request, within);
+    return interception.unary(target.operation, { request: message, context }, invoke);
+  }
+
+  #invoke({ handler, operation }: CallTarget, request: AnyMessage, context: ServerContext): Promise<AnyMessage> {
+    this.#authorize(operation, request);
+    const limited = this.#limit(operation, request, context);
+    return limited === undefined
+      ? invokeUnary(handler, operation, request, context)
+      : limited.then((within) => invokeUnary(handler, operation, request, within));
   }
 
   /** Calls a streaming operation. The stream stays admitted until the call ends, its request does not. */

@@ -39,11 +39,19 @@ export function declaredVersion(value: string | undefined, served: readonly stri
  * require a declaration if there is none. Throws `versionNotSupported` if no adapter remains only because of that.
  */
 export function adaptersFor<F extends NamedVersion>(
-  { adapters, strict }: Detection<F>,
+  detection: Detection<F>,
   declared: string | undefined,
   knows: (adapter: F) => boolean,
 ): readonly F[] {
-  const knowing = adapters.filter(knows);
+  return selectVersion(detection, declared, detection.adapters.filter(knows));
+}
+
+/** The same for the adapters that know the method, route or service. */
+export function selectVersion<F extends NamedVersion>(
+  { adapters, strict }: Detection<F>,
+  declared: string | undefined,
+  knowing: readonly F[],
+): readonly F[] {
   const matching = knowing.filter(({ version, isImplied }) =>
     declared === undefined ? isImplied : version === declared,
   );

@@ -2,7 +2,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { A2AError, changeError, errorForPeer, errorTable } from "../../protocol/errors.js";
 import type { Operation } from "../../protocol/operations.js";
 import type { JsonRpcAdapter } from "../../version/codec.js";
-import { adaptersFor, listVersions } from "../../version/detect.js";
+import { listVersions, selectVersion } from "../../version/detect.js";
 import {
   callUnary,
   errorHeaders,
@@ -32,6 +32,8 @@ interface RpcEnd extends JsonRpcOptions {
   /** Writes errors for callers that declare no version. */
   readonly impliedAdapter: JsonRpcAdapter;
   readonly versions: readonly string[];
+  /** The adapters that have a method, newest first. */
+  readonly byMethod: ReadonlyMap<string, readonly JsonRpcAdapter[]>;
 }
 
 /** The facts about a failed call that are known. They decide the form of the error. */
@@ -54,7 +56,8 @@ export function jsonRpcEndpoint({ adapters, service }: JsonRpcOptions): HttpEndp
   const [newest] = adapters;
   if (newest === undefined) throw new TypeError("the JSON-RPC binding needs at least one version");
   const impliedAdapter = adapters.find(({ isImplied }) => isImplied) ?? newest;
-  const rpc: RpcEnd = { adapters, service, impliedAdapter, versions: listVersions(adapters) };
+  const versions = listVersions(adapters);
+  const rpc: RpcEnd = { adapters, service, impliedAdapter, versions, byMethod: groupByMethod(adapters) };
   return (request) => {
     if (request.path !== "" && request.path !== "/") return undefined;
     if (request.method === "POST") return answer(rpc, request);
@@ -64,6 +67,11 @@ export function jsonRpcEndpoint({ adapters, service }: JsonRpcOptions): HttpEndp
     errorContext.call.end();
     return { ...reply, headers: { ...reply.headers, Allow: allow } };
   };
+}
+
+function groupByMethod(adapters: readonly JsonRpcAdapter[]): ReadonlyMap<string, readonly JsonRpcAdapter[]> {
+  const methods = new Set(adapters.flatMap((adapter) => [...adapter.methods.keys()]));
+  return new Map([...methods].map((method) => [method, adapters.filter((adapter) => adapter.methods.has(method))]));
 }
 
 /** Opens a call. Reads its version before anything else, since that decides the form of every error. */
@@ -85,7 +93,9 @@ async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
     errorContext.refusal ??= attempt(() => call.declareExtensions());
     if (errorContext.refusal !== undefined) throw await readRefusedCall(rpc, errorContext, request);
     const rpcRequest = await readCall(errorContext, request);
-    const candidates = findAdapters(rpc, call, rpcRequest);
+    const detection = { adapters: rpc.adapters, strict: service.strictVersions };
+    const knowing = rpc.byMethod.get(rpcRequest.method) ?? [];
+    const candidates = selectVersion(detection, call.declaredVersion, knowing);
     const adapter = candidates.length < 2 ? candidates[0] : await chooseAdapter(candidates, call, rpcRequest);
     errorContext.adapter = adapter ?? errorContext.adapter;
     if (adapter?.takesPartialEnvelopes !== true) assertComplete(rpcRequest);
@@ -164,28 +174,18 @@ function readCall(errorContext: CallErrorContext, request: HttpRequest): Promise
  * the refusal.
  */
 async function readRefusedCall(
-  { adapters }: RpcEnd,
+  { byMethod }: RpcEnd,
   errorContext: CallErrorContext,
   request: HttpRequest,
 ): Promise<unknown> {
   try {
     const { method } = await readCall(errorContext, request);
     // For a version that is not served, the method alone shows which version the caller can read.
-    errorContext.adapter = adapters.find(({ methods }) => methods.has(method)) ?? errorContext.adapter;
+    errorContext.adapter = byMethod.get(method)?.[0] ?? errorContext.adapter;
   } catch {
     // The refusal came first.
   }
   return errorContext.refusal?.error;
-}
-
-/** Returns the adapters that may serve a call: those of its version that have the method. */
-function findAdapters(
-  { adapters, service }: RpcEnd,
-  { declaredVersion }: ServerCall,
-  { method }: RpcRequest,
-): readonly JsonRpcAdapter[] {
-  const detection = { adapters, strict: service.strictVersions };
-  return adaptersFor(detection, declaredVersion, ({ methods }) => methods.has(method));
 }
 
 /** Prefers the adapter whose caller named the task, then the first. */
