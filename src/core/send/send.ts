@@ -119,14 +119,10 @@ export async function send<T>(call: SendCall, renderer: SendRenderer<T>): Promis
   if (isIdempotent(call)) return sendIdempotent(call, renderer);
   const start = openSend(call);
   const register = await openRegistration(call, start.entry);
-  if (start.send.message.taskId !== "")
-    return afterRegistration(
-      register,
-      renderer.answerDelivery(
-        { call, start, register },
-        await deliver(call.runtime, { start, measure: call.measureMessage }),
-      ),
-    );
+  if (start.send.message.taskId !== "") {
+    const message = { call, start, register };
+    return afterRegistration(register, renderer.answerDelivery(message, await deliver(call.runtime, message)));
+  }
   const message = { call: call.context.quota === undefined ? call : await countTask(call), start, register };
   return afterRegistration(
     register,
@@ -334,9 +330,8 @@ async function sendIdempotent<T>(call: SendCall, renderer: SendRenderer<T>): Pro
         withRoom(message.call, () => renderer.answerNew(message)),
       );
     }
-    const toDeliver = { start, measure: call.measureMessage };
     const { record } = idempotency;
-    const delivery = await deliverOnce(call.runtime, toDeliver, { after: record.seq, before: lookup.before });
+    const delivery = await deliverOnce(call.runtime, message, { after: record.seq, before: lookup.before });
     idempotency.noteReached();
     if (delivery === "placed") {
       const head = await call.runtime.store.head(call.scope, record.taskId);
