@@ -56,7 +56,7 @@ export async function deliver(runtime: Runtime, message: MessageToDeliver): Prom
 
 /**
  * Delivers a message that another process may be delivering too. `placed` when it is already there. `after`: number of
- * the task's last record before the first try. `before`: the task at that time; `undefined` in later tries.
+ * the task's last record before the first attempt. `before`: the task at that time; `undefined` in later attempts.
  */
 export async function deliverOnce(
   runtime: Runtime,
