@@ -37,11 +37,10 @@ export type Delivery =
   /** `before`: the task before the message was put. A reader that starts there misses nothing. */
   | { readonly kind: "queued"; readonly before: StoredTask };
 
-/** A message to deliver. */
+/** A message to deliver, and the call that has its size. */
 export interface MessageToDeliver {
   readonly start: TurnStart;
-  /** Returns the size of the message. */
-  readonly measure: () => number;
+  readonly call: { readonly messageBytes: number };
 }
 
 /** Delivers a message to its task: claims the task if it has no running turn, else puts the message into its inbox. */
@@ -57,7 +56,7 @@ export async function deliver(runtime: Runtime, message: MessageToDeliver): Prom
 
 /**
  * Delivers a message that another process may be delivering too. `placed` when it is already there. `after`: number of
- * the task's last record before the first try. `before`: the task at that time; `undefined` in later tries.
+ * the task's last record before the first attempt. `before`: the task at that time; `undefined` in later attempts.
  */
 export async function deliverOnce(
   runtime: Runtime,
@@ -81,8 +80,8 @@ export async function deliverOnce(
   throw contentionError();
 }
 
-// Returns `undefined` when the task must be read again.
-async function tryDeliver(
+// Resolves with `undefined` when the task must be read again.
+function tryDeliver(
   runtime: Runtime,
   message: MessageToDeliver,
   storedTask: StoredTask,
@@ -93,7 +92,7 @@ async function tryDeliver(
   checkSkills(storedTask, start);
   if (storedTask.head.holder === "") return claim(runtime, message, storedTask);
   const task = foldStored(storedTask);
-  checkRoom(runtime, task, sizeOfTask(task) + message.measure());
+  checkRoom(runtime, task, sizeOfTask(task) + message.call.messageBytes);
   return enqueue(runtime, start, storedTask, fence);
 }
 
@@ -153,7 +152,7 @@ async function claim(
   if (origin !== undefined) return answer(runtime, message, { storedTask, origin });
   const live = new LiveTask(runtime, storedTask);
   const before = await readLastCause(runtime, storedTask);
-  const bytes = message.measure();
+  const bytes = message.call.messageBytes;
   checkRoom(runtime, live.task, live.bytes + bytes);
   runtime.memory.check(start.scope);
   const leave = (await runtime.turns.waitForRoom(start, bytes)) ?? noop;
@@ -177,11 +176,11 @@ async function claim(
 // The message answers a turn that waits without a process: the turn is run again.
 async function answer(
   runtime: Runtime,
-  { start, measure }: MessageToDeliver,
+  { start, call }: MessageToDeliver,
   { storedTask, origin }: { readonly storedTask: StoredTask; readonly origin: TurnOrigin },
 ): Promise<Delivery | undefined> {
   const task = foldStored(storedTask);
-  const bytes = measure();
+  const bytes = call.messageBytes;
   checkRoom(runtime, task, sizeOfTask(task) + bytes);
   runtime.memory.check(start.scope);
   const leave = (await runtime.turns.waitForRoom(start, bytes)) ?? noop;

@@ -160,8 +160,7 @@ export async function send<T>(call: SendCall, renderer: SendRenderer<T>): Promis
   const register = registration === undefined ? undefined : await registration;
   const message = { call, start, register };
   if (start.send.message.taskId !== "") {
-    const delivery = await deliver(call.runtime, { start, measure: () => call.messageBytes });
-    return afterRegistration(register, renderer.answerDelivery(message, delivery));
+    return afterRegistration(register, renderer.answerDelivery(message, await deliver(call.runtime, message)));
   }
   if (call.context.quota !== undefined) await call.countTask();
   return await answerInRoom(message, renderer);
@@ -362,9 +361,8 @@ async function sendIdempotent<T>(call: SendCall, renderer: SendRenderer<T>): Pro
   try {
     const message = { call, start, register: await openRegistration(call, start.entry) };
     if (idempotency.record.seq === 0) return await answerInRoom(message, renderer);
-    const toDeliver = { start, measure: () => call.messageBytes };
     const { record } = idempotency;
-    const delivery = await deliverOnce(call.runtime, toDeliver, { after: record.seq, before: lookup.before });
+    const delivery = await deliverOnce(call.runtime, message, { after: record.seq, before: lookup.before });
     idempotency.noteReached();
     if (delivery === "placed") {
       const head = await call.runtime.store.head(call.scope, record.taskId);

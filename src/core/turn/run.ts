@@ -47,6 +47,9 @@ import { TurnWriter } from "./writer.js";
 //   returned without a stop    COMPLETED
 //   returned after a stop      only the end of the turn; the task waits for its caller
 //
+// Where the task stays open, the end is written by `TurnInbox.endTurn`: if something has come for the task meanwhile, a
+// cancel ends the task instead, and a message or a wake starts the next turn in the same write.
+//
 // A turn without a task has a receiver in its place (`TurnTarget`), which hears of a reply, a task or an error.
 
 const smallBytes = 64 << 10;
