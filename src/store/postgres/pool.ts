@@ -3,13 +3,13 @@ import type pg from "pg";
 import { noop } from "../../protocol/async/noop.js";
 import { within } from "../../protocol/async/pause.js";
 import { systemClock } from "../../protocol/async/system-clock.js";
-import { keepAlive } from "../sql/keep-process-alive.js";
 import { StoreError } from "../sql/store-error.js";
 import {
   beginText,
   type Connector,
   clientTimeoutMs,
   createConnector,
+  keepAlive,
   loadPg,
   type PoolerMode,
   type Session,
