@@ -7,7 +7,7 @@ import { isTerminal } from "../../protocol/states.js";
 import { violationText } from "../../protocol/violations.js";
 import type { EventHead, StreamReader } from "../codec.js";
 import { unreadableEvent } from "../codec-errors.js";
-import { emitTaskFirst } from "../v0.3/first-task.js";
+import { emitTaskFirst } from "../v0.3/streams.js";
 import { type NamedTask, upgradeEvent } from "./read-tasks.js";
 
 /** Names of events that only mark the end of the stream. */

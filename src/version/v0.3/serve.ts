@@ -12,7 +12,7 @@ import {
 } from "../../protocol/model.js";
 import { findOperation, type Operations, type RequestOf, type StreamItem } from "../../protocol/operations.js";
 import { isTerminal } from "../../protocol/states.js";
-import { isLastEvent } from "./finals.js";
+import { isLastEvent } from "./streams.js";
 
 type Handler = Operations<ServerContext>;
 

@@ -25,7 +25,8 @@ export function writeWireCard(card: AgentCard): WireCard {
   const json: JsonObject = {
     ...same,
     protocolVersion: "0.3.0",
-    ...{ url, preferredTransport },
+    url,
+    preferredTransport,
     additionalInterfaces: additionalInterfaces.map((each) => ({ ...each })),
     capabilities: abilities,
     security: securityRequirements ?? [],
