@@ -5,7 +5,7 @@ import type { ValidationLimits } from "../../protocol/validation-limits.js";
 import type { JsonRpcAdapter } from "../codec.js";
 import { callV03 } from "../v0.3/call.js";
 import { jsonRpcFromError } from "../v0.3/errors.js";
-import type { CardForm } from "../v0.3/json/card.js";
+import type { CardForm } from "../v0.3/json/codec.js";
 import { methodTable, jsonRpcAdapter as newerAdapter, taskMethods } from "../v0.3/json-rpc.js";
 import { callV02 } from "./call.js";
 

@@ -4,7 +4,7 @@ import type { Operation, StreamItem } from "../../../protocol/operations.js";
 import type { StreamReader, StreamWriter } from "../../codec.js";
 import { encodeOnce } from "../../encode-once.js";
 import { closingWriter, emitTaskFirst, isLastEvent, resumePoint } from "../streams.js";
-import { readEvent } from "./reply.js";
+import { readEvent } from "./codec.js";
 import { eventToKindJson } from "./write.js";
 
 /** The text of an event that is not final, encoded once. */
