@@ -5,7 +5,6 @@ import type {
   ContextValueResult,
   ContextValueWrite,
   ConversationBounds,
-  Conversations as ConversationPort,
   ConversationQuery,
   ConversationRecord,
   ConversationWrite,
@@ -14,8 +13,7 @@ import type {
 import type { Scope } from "../../protocol/context.js";
 import { exceedsShare, ownerKey, scopeKey } from "../../protocol/fair-share.js";
 import { createLink, type Link, Recency } from "../../protocol/recency.js";
-import { sizeOfContextValue } from "../context-value-size.js";
-import { checkContextValue } from "../refusals.js";
+import { sizeOfContextValue } from "../refusals.js";
 import { takeWithin } from "../take-within.js";
 
 /** Approximate cost of a context, an entry and a value besides their content. */
@@ -274,37 +272,6 @@ export class Conversations {
       this.#drop(oldest);
     }
   }
-}
-
-/** The port over conversations; each call first asserts that the store is open. */
-export function conversationPort(conversations: Conversations, assertOpen: () => void): ConversationPort {
-  return {
-    async addToConversations(writes) {
-      assertOpen();
-      for (const write of writes) conversations.add(write);
-    },
-    async readConversation(scope, contextId, query) {
-      assertOpen();
-      return conversations.read(scope, contextId, query);
-    },
-    async deleteConversation(scope, contextId) {
-      assertOpen();
-      return conversations.delete(scope, contextId);
-    },
-    async boundConversations(scope, bounds) {
-      assertOpen();
-      return conversations.bound(scope, bounds);
-    },
-    async readContextValue(scope, contextId, name) {
-      assertOpen();
-      return conversations.value(scope, contextId, name);
-    },
-    async writeContextValue(scope, contextId, write) {
-      assertOpen();
-      checkContextValue({ scope, contextId, name: write.name });
-      return conversations.write(scope, contextId, write);
-    },
-  };
 }
 
 function measureRecord({ id, taskId, bytes }: ConversationRecord): number {

@@ -168,7 +168,7 @@ function rowCalls({
       return rows.map((row) => conversationFromRow(row, contextId));
     },
     async writeContextValue(scope, contextId, write) {
-      checkContextValue({ scope, contextId, name: write.name });
+      checkContextValue(scope, contextId, write.name);
       return ask((backend) => backend.writeContextValue(scope, contextId, write));
     },
   };
