@@ -2,17 +2,8 @@ import { sql } from "kysely";
 import type { ContextSweep } from "./context-sweep.js";
 import { type DbContext, inTransaction } from "./dialect.js";
 import { foldPeriods, periodMs } from "./periods.js";
-import { type Retention, terminalStates } from "./rows.js";
+import { type PruneBatch, type Retention, terminalStates } from "./rows.js";
 import type { Database } from "./schema.js";
-
-export interface PruneBatch {
-  readonly tasks: number;
-  /** Rows of logs. */
-  readonly logs: number;
-  /** Entries of conversations. */
-  readonly entries: number;
-  readonly more: boolean;
-}
 
 /**
  * Drops what is past its retention: at most `limit` tasks, log rows and sends, and folded counter rows. Each kind has
