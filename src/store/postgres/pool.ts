@@ -13,7 +13,6 @@ import {
   loadPg,
   type PoolerMode,
   type Session,
-  type StoreClient,
   statementName,
 } from "./connection.js";
 import type { ConnectOptions } from "./settings.js";
@@ -85,7 +84,7 @@ function makePool(driver: typeof pg, { clientClass, config }: Connector, { max }
 }
 
 /** The session of a connection of a pool, all of which `makePool` has made. */
-function readSession(client: pg.PoolClient & Partial<Pick<StoreClient, "session">>): Session {
+function readSession(client: pg.PoolClient & { readonly session?: Session }): Session {
   return client.session ?? { mode: "transaction", processId: undefined };
 }
 
