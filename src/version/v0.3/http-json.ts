@@ -90,15 +90,11 @@ function tryConfigBodies(
       try {
         return await attempt(wantsBare);
       } catch (error) {
-        if (!isRefusedBody(error) || config.id === "") throw error;
+        if (!(error instanceof A2AError && refusesBody(error.code)) || config.id === "") throw error;
         const reply = await attempt(!wantsBare).catch(() => Promise.reject(error));
         wantsBare = !wantsBare;
         return reply;
       }
     },
   };
-}
-
-function isRefusedBody(error: unknown): boolean {
-  return error instanceof A2AError && refusesBody(error.code);
 }

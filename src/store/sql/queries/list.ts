@@ -158,7 +158,9 @@ function stateColumn(filters: ReadonlySet<string>) {
 }
 
 function countWith(filters: ReadonlySet<string>) {
-  if (filters.has("contextId")) return countIndex(filters);
+  if (filters.has("contextId")) {
+    return compile((context, params: Params<PageArgs>) => selectFiltered(context, params, filters));
+  }
   return filters.has("since") ? sumPeriods(filters) : sumCounts(filters);
 }
 
@@ -184,10 +186,6 @@ function sumPeriods(filters: ReadonlySet<string>) {
       .where("p.period", ">", period)
       .$if(filters.has("state"), (select) => select.where("p.state", "=", state));
   });
-}
-
-function countIndex(filters: ReadonlySet<string>) {
-  return compile((context, params: Params<PageArgs>) => selectFiltered(context, params, filters));
 }
 
 /** Counts the matching tasks in the index of the page. */

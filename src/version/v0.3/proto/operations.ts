@@ -25,7 +25,6 @@ import { withoutHistory } from "../streams.js";
 import { readWireCard, writeWireCard } from "./card.js";
 import { readMessage, readTask, writeMessage, writeTask } from "./messages.js";
 import {
-  type WireAuthentication,
   type WireCard,
   type WireConfigRequest,
   type WireConfigs,
@@ -289,14 +288,12 @@ function readPushConfig(wire: WirePushConfig | undefined, taskId = ""): TaskPush
 
 function writePushConfig({ id, url, token, authentication }: TaskPushNotificationConfig): WirePushConfig {
   const wire: WirePushConfig = { $typeName: wireTypeNames.PushNotificationConfig, id, url, token };
-  if (authentication !== undefined) wire.authentication = writeAuthentication(authentication);
+  if (authentication !== undefined) {
+    const { scheme, credentials } = authentication;
+    const schemes = scheme === "" ? [] : [scheme];
+    wire.authentication = { $typeName: wireTypeNames.AuthenticationInfo, schemes, credentials };
+  }
   return wire;
-}
-
-type Authentication = NonNullable<TaskPushNotificationConfig["authentication"]>;
-
-function writeAuthentication({ scheme, credentials }: Authentication): WireAuthentication {
-  return { $typeName: wireTypeNames.AuthenticationInfo, schemes: scheme === "" ? [] : [scheme], credentials };
 }
 
 /**
@@ -452,13 +449,12 @@ export function violationsIn(
 ): readonly FieldViolation[] {
   const invalid = (isRead ? validateRead : validate)(operation.input, request, limits).filter(
     // 0.3 allows reading the configuration of a task without its id.
-    ({ field }) => operation.name !== "getTaskPushNotificationConfig" || field !== "id" || !isUnnamed(request),
+    ({ field }) =>
+      operation.name !== "getTaskPushNotificationConfig" ||
+      field !== "id" ||
+      (request as GetTaskPushNotificationConfigRequest).id !== "",
   );
   return mergeViolations(violations, wireViolations(operation.name, invalid));
-}
-
-function isUnnamed(request: AnyMessage): boolean {
-  return (request as Partial<TaskPushNotificationConfig>).id === "";
 }
 
 type Rule = readonly [model: RegExp, wirePath: string];
