@@ -18,6 +18,11 @@ import {
 import type { ConnectOptions } from "./settings.js";
 import { valueToDatabase } from "./text.js";
 
+// Connections in the form that Kysely uses, for its queries and for direct ones. A statement with parameters gets a name, so
+// that each connection plans it once; by default not on a connection without a session of its own, where each transaction
+// begins with its time limits. A connection that did not answer in time, or that has lost its prepared statements, is broken: its next
+// queries fail at once, and it is destroyed when it is released.
+
 /** The connections of one store, opened on first use. They do not keep the process alive. */
 export interface Pool {
   /** For Kysely. */

@@ -7,6 +7,13 @@ import { type FileWatch, watchFile } from "./file-watch.js";
 import { errorFromFault, type ThreadMessage, type ThreadReply, type ThreadRequest } from "./messages.js";
 import type { SqliteSettings } from "./settings.js";
 
+// The main thread's end of a database. A request goes to the worker at once and waits in `#requests` for its reply; the thread
+// is started by the first request, and again by the next one after it has ended.
+//
+// Once the database is open, its file is watched. Each heartbeat checks it, and so does a new thread before it opens the file.
+// From the moment that the file is found moved, writes are refused for good, and so is everything once the thread has ended.
+// A database in memory that has lost its thread also refuses everything.
+
 export interface ThreadOptions {
   readonly settings: SqliteSettings;
   /** Time sent with each request. Default: the thread reads the machine's clock. */
