@@ -19,8 +19,7 @@ import { takeWithin } from "../take-within.js";
 // Conversations and states of contexts in memory. A context stands in three orders of use: among all contexts, among those of
 // its owner at one agent (`Owner`), and among those of its owner at any agent (`Share`). Whichever bound is exceeded, the
 // least recently used context of that order is dropped from all three; a context that exceeds its share alone loses the older
-// half of its entries. Bytes are summed up for the context, both owners and
-// the whole, always by `#grow`.
+// half of its entries. Bytes are summed up for the context, both owners and the whole, always by `#grow`.
 
 /** Approximate cost of a context, an entry and a value besides their content. */
 const contextBytes = 640;
