@@ -1,5 +1,10 @@
 import { setImmediate as endOfTick } from "node:timers/promises";
 
+// Writes wait in a queue. At most one flush runs; while it does, further writes wait, and all of them (up to `maxWrites`) are
+// the next flush. Without `gather` a write that finds no flush running starts one at once, and the next flush starts before
+// the callers of the last one hear of it. With `gather` a flush starts at the end of the tick. So each write is in exactly one
+// flush, in the order of arrival, and an idle group has no timer.
+
 /**
  * Applies writes and returns one result for each, in order. An `Error` among the results fails only that write;
  * throwing or rejecting fails all of them.

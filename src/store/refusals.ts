@@ -1,8 +1,9 @@
-import type { LogRecord, NewSend, NewTask, PushRegistration } from "../core/ports.js";
+import type { ContextValue, LogRecord, NewSend, NewTask, PushRegistration } from "../core/ports.js";
+import type { Scope } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import { checkIndexedId, checkIndexedScope } from "../protocol/indexed-text.js";
 
-// Checks that every store makes before a write, and the error of a closed store.
+// What every store checks before a write, and the error of a closed store.
 
 /** The error of each call of a store that is closed. */
 export function closedError(): A2AError {
@@ -19,33 +20,29 @@ export function assertNumbered(records: readonly LogRecord[], after: number): vo
 
 // Limits of indexed text, the same for every store. The checks throw `invalidParams`.
 
-export function checkNewTask({
-  scope,
-  id,
-  contextId,
-  name,
-}: Pick<NewTask, "scope" | "id" | "contextId" | "name">): void {
+export function checkNewTask({ scope, id, contextId, name }: NewTask): void {
   checkIndexedScope(scope);
   checkIndexedId("id", id);
   checkIndexedId("contextId", contextId);
   if (name !== undefined) checkIndexedId("name", name);
 }
 
-export function checkNewSend({ scope, messageId }: Pick<NewSend, "scope" | "messageId">): void {
+export function checkNewSend({ scope, messageId }: NewSend): void {
   checkIndexedScope(scope);
   checkIndexedId("messageId", messageId);
 }
 
-export function checkContextValue({
-  scope,
-  contextId,
-  name,
-}: Pick<NewTask, "scope" | "contextId"> & { readonly name: string }): void {
+export function checkContextValue(scope: Scope, contextId: string, name: string): void {
   checkIndexedScope(scope);
   checkIndexedId("contextId", contextId);
   checkIndexedId("key", name);
 }
 
-export function checkRegistration({ config }: Pick<PushRegistration, "config">): void {
+export function checkRegistration({ config }: PushRegistration): void {
   checkIndexedId("id", config.id);
+}
+
+/** Size of a value of a context's state with its name, in UTF-8 bytes, as its limit counts it. */
+export function sizeOfContextValue(name: string, { json }: ContextValue): number {
+  return Buffer.byteLength(name) + Buffer.byteLength(json);
 }

@@ -13,7 +13,10 @@ export function createStoreLogger(own: Logger | false | undefined): StoreLogger 
     return (fields, message) => (logger ?? silentLogger)[level](fields, message);
   };
   return {
-    ...{ debug: to("debug"), info: to("info"), warn: to("warn"), error: to("error") },
+    debug: to("debug"),
+    info: to("info"),
+    warn: to("warn"),
+    error: to("error"),
     useFallback(opener) {
       logger ??= opener;
     },

@@ -5,7 +5,6 @@ import type {
   ContextValueResult,
   ContextValueWrite,
   ConversationBounds,
-  Conversations as ConversationPort,
   ConversationQuery,
   ConversationRecord,
   ConversationWrite,
@@ -14,9 +13,13 @@ import type {
 import type { Scope } from "../../protocol/context.js";
 import { exceedsShare, ownerKey, scopeKey } from "../../protocol/fair-share.js";
 import { createLink, type Link, Recency } from "../../protocol/recency.js";
-import { sizeOfContextValue } from "../context-value-size.js";
-import { checkContextValue } from "../refusals.js";
+import { sizeOfContextValue } from "../refusals.js";
 import { takeWithin } from "../take-within.js";
+
+// Conversations and states of contexts in memory. A context stands in three orders of use: among all contexts, among those of
+// its owner at one agent (`Owner`), and among those of its owner at any agent (`Share`). Whichever bound is exceeded, the
+// least recently used context of that order is dropped from all three; a context that exceeds its share alone loses the older
+// half of its entries. Bytes are summed up for the context, both owners and the whole, always by `#grow`.
 
 /** Approximate cost of a context, an entry and a value besides their content. */
 const contextBytes = 640;
@@ -274,37 +277,6 @@ export class Conversations {
       this.#drop(oldest);
     }
   }
-}
-
-/** The port over conversations; each call first asserts that the store is open. */
-export function conversationPort(conversations: Conversations, assertOpen: () => void): ConversationPort {
-  return {
-    async addToConversations(writes) {
-      assertOpen();
-      for (const write of writes) conversations.add(write);
-    },
-    async readConversation(scope, contextId, query) {
-      assertOpen();
-      return conversations.read(scope, contextId, query);
-    },
-    async deleteConversation(scope, contextId) {
-      assertOpen();
-      return conversations.delete(scope, contextId);
-    },
-    async boundConversations(scope, bounds) {
-      assertOpen();
-      return conversations.bound(scope, bounds);
-    },
-    async readContextValue(scope, contextId, name) {
-      assertOpen();
-      return conversations.value(scope, contextId, name);
-    },
-    async writeContextValue(scope, contextId, write) {
-      assertOpen();
-      checkContextValue({ scope, contextId, name: write.name });
-      return conversations.write(scope, contextId, write);
-    },
-  };
 }
 
 function measureRecord({ id, taskId, bytes }: ConversationRecord): number {

@@ -13,7 +13,7 @@ const windowsMax = 100_000;
 const sweepRestMs = 1000;
 
 /** Limits that servers of one process share. */
-export function memoryRates(clock: Pick<Clock, "now">): RateStore {
+export function memoryRates(clock: Clock): RateStore {
   const windows = new Map<string, Window>();
   let sweepAt = windowsBeforeSweep;
   let sweptAt = Number.NEGATIVE_INFINITY;

@@ -1,7 +1,7 @@
 import type { Head, InboxEntry, LogRecord, NewTask, StoredTask } from "../../core/ports.js";
+import { sizeOfJson, sizeOfMessage } from "../../protocol/check/size.js";
 import type { Scope } from "../../protocol/context.js";
 import type { Task, TaskState } from "../../protocol/model.js";
-import { sizeOfEntry } from "./inbox.js";
 import type { FinishedTask } from "./retention.js";
 import type { TaskList } from "./task-index.js";
 
@@ -63,15 +63,15 @@ export class TaskEntry {
   #snapshot: StoredTask["snapshot"];
   #snapshotBytes = 0;
 
-  constructor(task: NewTask, place: Pick<Head, "key" | "incarnation"> & Pick<TaskEntry, "lists">) {
-    this.key = place.key;
+  constructor(task: NewTask, key: number, incarnation: string, lists: TaskEntry["lists"]) {
+    this.key = key;
     this.id = task.id;
     this.contextId = task.contextId;
     this.scope = task.scope;
-    this.incarnation = place.incarnation;
+    this.incarnation = incarnation;
     this.version = task.version;
     this.name = task.name;
-    this.lists = place.lists;
+    this.lists = lists;
     this.state = task.status.state;
     this.statusTime = task.status.time;
   }
@@ -115,7 +115,7 @@ export class TaskEntry {
   setInbox(inbox: readonly InboxEntry[]): void {
     if (inbox === this.#inbox) return;
     this.#inbox = inbox;
-    this.#inboxBytes = inbox.reduce((sum, entry) => sum + sizeOfEntry(entry), 0);
+    this.#inboxBytes = inbox.reduce((sum, entry) => sum + measureEntry(entry), 0);
   }
 
   clearInbox(): void {
@@ -180,4 +180,40 @@ export class TaskEntry {
     const from = after - this.#base;
     return from >= this.#log.length ? noRecords : this.#log.slice(from, from + limit);
   }
+}
+
+/**
+ * Returns the inbox with the entry added, the same inbox when the entry has no effect, or `undefined` when it is full.
+ * Cancels come first, the rest in order of arrival.
+ */
+export function putEntry(
+  inbox: readonly InboxEntry[],
+  entry: InboxEntry,
+  maxMessages: number,
+): readonly InboxEntry[] | undefined {
+  if (inbox.some(({ id }) => id === entry.id)) return inbox;
+  const alike = inbox.filter(({ kind }) => kind === entry.kind).length;
+  if (entry.kind === "message") return alike < maxMessages ? [...inbox, entry] : undefined;
+  if (alike > 0) return inbox;
+  return entry.kind === "cancel" ? [entry, ...inbox] : [...inbox, entry];
+}
+
+export function withoutEntries(inbox: readonly InboxEntry[], ids: readonly string[]): readonly InboxEntry[] {
+  return inbox.length === 0 || ids.length === 0 ? inbox : inbox.filter(({ id }) => !ids.includes(id));
+}
+
+/** Overhead of an entry of an inbox beyond its content. */
+const inboxEntryBytes = 256;
+
+/** Approximate size of an entry of an inbox in bytes. */
+export function measureEntry({ send, wake }: InboxEntry): number {
+  if (send === undefined) return inboxEntryBytes + sizeOfJson(wake);
+  const { message, metadata, extensions, principal } = send;
+  return (
+    inboxEntryBytes +
+    sizeOfMessage(message) +
+    sizeOfJson(metadata) +
+    sizeOfJson([...extensions]) +
+    sizeOfJson(principal)
+  );
 }

@@ -3,7 +3,12 @@ import type {
   Append,
   AppendResult,
   Clock,
-  Conversations as ConversationPort,
+  ContextValue,
+  ContextValueResult,
+  ContextValueWrite,
+  ConversationBounds,
+  ConversationQuery,
+  ConversationWrite,
   DueCursor,
   Head,
   InboxEntry,
@@ -19,6 +24,7 @@ import type {
   SendRecord,
   SentOutcome,
   Store,
+  StoredConversationRecord,
   StoredTask,
   WaitingCursor,
 } from "../../core/ports.js";
@@ -29,10 +35,9 @@ import { A2AError } from "../../protocol/errors.js";
 import { isTerminal } from "../../protocol/states.js";
 import type { ParkedCount } from "../../protocol/telemetry/follow.js";
 import { createGroupCommit, type Flush, type GroupCommit } from "../group-commit.js";
-import { assertNumbered, checkNewSend, checkNewTask, closedError } from "../refusals.js";
+import { assertNumbered, checkContextValue, checkNewSend, checkNewTask, closedError } from "../refusals.js";
 import { takeWithin } from "../take-within.js";
-import { Conversations, conversationPort } from "./conversations.js";
-import { putEntry, sizeOfEntry, withoutEntries } from "./inbox.js";
+import { Conversations } from "./conversations.js";
 import { Instances } from "./instances.js";
 import {
   type MemoryTaskStoreOptions,
@@ -46,10 +51,17 @@ import { type MemoryPushStore, memoryPushStore } from "./push-store.js";
 import { memoryRates } from "./rates.js";
 import { Retention } from "./retention.js";
 import { SendRecords } from "./send-records.js";
-import { measureTask, TaskEntry } from "./task-entry.js";
+import { measureEntry, measureTask, putEntry, TaskEntry, withoutEntries } from "./task-entry.js";
 import { TaskIndex } from "./task-index.js";
 
-// The memory store keeps tasks as objects, behaves like the stores on disk, and bounds what it keeps.
+// The memory store keeps tasks as objects, behaves like the stores on disk, and bounds what it keeps. `MemoryTaskStore` is
+// its order of calls: each checks that the store is open, finds the task, and judges the write before it changes anything.
+// A write that passes is applied by `#apply`: records, snapshot, status, inbox, holder, conversation, then its size.
+//
+// A `TaskEntry` is a task with its log, snapshot and inbox. Around it are the indexes by id, key and name, `TaskIndex` for
+// lists, `Instances` for holders and leases, `ParkedTasks` for wakes. `Retention` counts the bytes of the tasks and drops
+// finished ones; `Conversations` and `SendRecords` bound themselves. A task is in all of these or in none: `#create` and
+// `#drop` are the only ways in and out.
 
 /**
  * Stores tasks in the memory of the process, without copies. Unfinished tasks are never dropped: when they leave no
@@ -65,14 +77,10 @@ import { TaskIndex } from "./task-index.js";
  */
 export function memoryTaskStore(options: MemoryTaskStoreOptions = {}): Store {
   assertOptions("memoryTaskStore()", options, memoryRule);
-  const store = new MemoryTaskStore(options);
-  return Object.assign(
-    store,
-    conversationPort(store.conversations, () => store.assertOpen()),
-  );
+  return new MemoryTaskStore(options);
 }
 
-class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
+class MemoryTaskStore implements Store {
   readonly push: MemoryPushStore = memoryPushStore();
   readonly rates: RateStore;
   readonly heapMaxBytes: number;
@@ -84,7 +92,7 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
   readonly #names = new NameIndex();
   readonly #parked = new ParkedTasks();
   readonly #instances: Instances;
-  readonly conversations: Conversations;
+  readonly #conversations: Conversations;
   readonly #retention: Retention;
   readonly #sends: SendRecords;
   readonly #creates: GroupCommit<NewTask, Head>;
@@ -100,10 +108,10 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
     this.#incarnation = incarnation;
     this.#instances = new Instances(clock);
     const maxBytes = resolveConversationBytes(options);
-    this.conversations = new Conversations({ maxBytes, onGrow: () => this.#retention.makeRoom() }, clock);
+    this.#conversations = new Conversations({ maxBytes, onGrow: () => this.#retention.makeRoom() }, clock);
     this.#retention = new Retention(resolveLimits(options), clock, {
       drop: (entry) => this.#drop(entry),
-      otherMemory: this.conversations,
+      otherMemory: this.#conversations,
     });
     this.#sends = new SendRecords(resolveSendLimits(options), clock, (name) => this.#instances.isLive(name));
     this.#creates = createGroupCommit(createFlush((task) => this.#create(task), beforeFlush));
@@ -119,7 +127,7 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
   }
 
   async taskNamed(scope: Scope, name: string): Promise<string | undefined> {
-    this.assertOpen();
+    this.#assertOpen();
     return this.#names.find(scope, name);
   }
 
@@ -156,7 +164,7 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
   }
 
   async list(scope: Scope, query: ListQuery): Promise<ListPage> {
-    this.assertOpen();
+    this.#assertOpen();
     const now = this.#clock.now();
     const { entries, total, more } = this.#index.list(scope, query);
     // A page of summaries shares everything with the tasks.
@@ -166,7 +174,7 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
   }
 
   async unfinished(scope: Scope): Promise<number> {
-    this.assertOpen();
+    this.#assertOpen();
     return this.#index.unfinished(scope);
   }
 
@@ -179,7 +187,7 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
     const inbox = putEntry(entry.inbox, item, maxMessages);
     if (inbox === undefined) return "full";
     if (inbox === entry.inbox) return "stored";
-    this.#retention.admit(sizeOfEntry(item), entry.scope);
+    this.#retention.admit(measureEntry(item), entry.scope);
     this.#changeInbox(entry, inbox);
     entry.inboxPut += 1;
     return "stored";
@@ -205,34 +213,34 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
   }
 
   async renew(instance: string, ttlMs: number): Promise<number> {
-    this.assertOpen();
+    this.#assertOpen();
     return this.#instances.renew(instance, ttlMs);
   }
 
   async retire(instance: string): Promise<void> {
-    this.assertOpen();
+    this.#assertOpen();
     this.#instances.retire(instance);
   }
 
   async otherTtls(ttlMs: number): Promise<readonly number[]> {
-    this.assertOpen();
+    this.#assertOpen();
     return this.#instances.otherTtls(ttlMs);
   }
 
   async orphans(agent: string, limit: number, after?: number): Promise<readonly Head[]> {
-    this.assertOpen();
+    this.#assertOpen();
     const now = this.#clock.now();
     return this.#instances.orphans(agent, limit, after).map((entry) => entry.head(now));
   }
 
   async due(agent: string, limit: number, after?: DueCursor): Promise<readonly Head[]> {
-    this.assertOpen();
+    this.#assertOpen();
     const now = this.#clock.now();
     return this.#parked.due(agent, now, { limit, after }).map((entry) => entry.head(now));
   }
 
   async waiting(agent: string, olderMs: number, limit: number, after = beginning): Promise<readonly Head[]> {
-    this.assertOpen();
+    this.#assertOpen();
     const now = this.#clock.now();
     return this.#parked
       .untimed(agent)
@@ -243,41 +251,76 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
   }
 
   async parked(agent: string): Promise<ParkedCount> {
-    this.assertOpen();
+    this.#assertOpen();
     return this.#parked.count(agent);
   }
 
   async beginSend(send: NewSend): Promise<SendRecord> {
-    this.assertOpen();
+    this.#assertOpen();
     checkNewSend(send);
     return this.#sends.begin(send);
   }
 
   async readSend(scope: Scope, messageId: string): Promise<SendRecord | undefined> {
-    this.assertOpen();
+    this.#assertOpen();
     return this.#sends.read(scope, messageId);
   }
 
   async takeSend(claim: SendClaim, instance: string): Promise<boolean> {
-    this.assertOpen();
+    this.#assertOpen();
     return this.#sends.take(claim, instance);
   }
 
   async settleSend(claim: SendClaim, outcome: SentOutcome, bytes: number): Promise<boolean> {
-    this.assertOpen();
+    this.#assertOpen();
     return this.#sends.settle(claim, outcome, bytes);
   }
 
   async forgetSend(claim: SendClaim): Promise<boolean> {
-    this.assertOpen();
+    this.#assertOpen();
     return this.#sends.forget(claim);
+  }
+
+  async addToConversations(writes: readonly ConversationWrite[]): Promise<void> {
+    this.#assertOpen();
+    for (const write of writes) this.#conversations.add(write);
+  }
+
+  async readConversation(
+    scope: Scope,
+    contextId: string,
+    query: ConversationQuery,
+  ): Promise<readonly StoredConversationRecord[]> {
+    this.#assertOpen();
+    return this.#conversations.read(scope, contextId, query);
+  }
+
+  async deleteConversation(scope: Scope, contextId: string): Promise<boolean> {
+    this.#assertOpen();
+    return this.#conversations.delete(scope, contextId);
+  }
+
+  async boundConversations(scope: Scope, bounds: ConversationBounds): Promise<ConversationBounds> {
+    this.#assertOpen();
+    return this.#conversations.bound(scope, bounds);
+  }
+
+  async readContextValue(scope: Scope, contextId: string, name: string): Promise<ContextValue | undefined> {
+    this.#assertOpen();
+    return this.#conversations.value(scope, contextId, name);
+  }
+
+  async writeContextValue(scope: Scope, contextId: string, write: ContextValueWrite): Promise<ContextValueResult> {
+    this.#assertOpen();
+    checkContextValue(scope, contextId, write.name);
+    return this.#conversations.write(scope, contextId, write);
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all([this.#creates.drain(), this.#appends.drain()]);
     this.#retention.close();
-    this.conversations.clear();
+    this.#conversations.clear();
     this.#sends.clear();
     this.#instances.clear();
     this.#parked.clear();
@@ -297,7 +340,7 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
     const { id, contextId, scope } = task;
     this.#lastKey += 1;
     const lists = this.#index.lists(scope, contextId);
-    const entry = new TaskEntry(task, { key: this.#lastKey, incarnation: this.#incarnation, lists });
+    const entry = new TaskEntry(task, this.#lastKey, this.#incarnation, lists);
     this.#byId.set(id, entry);
     this.#byKey.set(entry.key, entry);
     this.#index.add(entry);
@@ -337,7 +380,7 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
       this.#instances.assign(entry, "");
       this.#parked.set(entry, end.park?.wakeAt);
     }
-    if (conversation !== undefined) this.conversations.add(conversation);
+    if (conversation !== undefined) this.#conversations.add(conversation);
     this.#retention.grow(entry, entry.bytes - bytesBefore);
     if (isTerminal(entry.state)) this.#parked.set(entry, undefined);
     this.#parked.note(entry);
@@ -346,13 +389,13 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
   }
 
   #find(scope: Scope, id: string): TaskEntry | undefined {
-    this.assertOpen();
+    this.#assertOpen();
     const entry = this.#byId.get(id);
     return entry?.isIn(scope) === true ? entry : undefined;
   }
 
   #entry(key: number): TaskEntry | undefined {
-    this.assertOpen();
+    this.#assertOpen();
     return this.#byKey.get(key);
   }
 
@@ -366,7 +409,7 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
     this.#parked.set(entry, undefined);
   }
 
-  assertOpen(): void {
+  #assertOpen(): void {
     if (this.#closed) throw closedError();
   }
 }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type pg from "pg";
+import { longestTimerMs } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
 import { readErrorMessage } from "../../protocol/errors.js";
 import { bundleFault } from "../../protocol/load-package.js";
@@ -303,7 +304,7 @@ function clientConfig(driver: Pg, options: ConnectOptions): pg.ClientConfig {
 }
 
 /** The client waits longer than the server, since the server's error says more. */
-export function clientTimeoutMs({ statementTimeoutMs }: Pick<ConnectOptions, "statementTimeoutMs">): number {
+export function clientTimeoutMs({ statementTimeoutMs }: ConnectOptions): number {
   return statementTimeoutMs === undefined ? noTimeoutMs : statementTimeoutMs + graceMs;
 }
 
@@ -320,4 +321,17 @@ function typeParsers({ types }: Pg): pg.CustomTypesConfig["getTypeParser"] {
     if (oid === int8 || oid === numeric) return Number;
     return oid === text ? textFromDatabase : types.getTypeParser(oid);
   };
+}
+
+/**
+ * Keeps the process alive until `run` is done. Connections do not, so a process with nothing else to do would exit
+ * while closing them.
+ */
+export async function keepAlive<T>(run: () => Promise<T>): Promise<T> {
+  const timer = setInterval(noop, longestTimerMs);
+  try {
+    return await run();
+  } finally {
+    clearInterval(timer);
+  }
 }

@@ -74,7 +74,7 @@ export function openPostgres(
   return {
     db,
     dialect,
-    rates: postgresRates({ pool, now }),
+    rates: postgresRates(pool, now),
     backend: {
       ...backend,
       renew,

@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { type Kysely, type RawBuilder, sql } from "kysely";
+import { mapInput, Param, type QueryInput } from "../sql/compile.js";
 import type { LogRange, SqlDialect } from "../sql/dialect.js";
-import { mapInput, Param, type QueryInput } from "../sql/param.js";
 import type { Database } from "../sql/schema.js";
 
 /** Uses the database's clock, so that all processes agree on the time. */

@@ -8,8 +8,20 @@ import type { AppendRow, ConversationWriteRow, NewTaskRow } from "../sql/rows.js
 import { flushText, flushValues, type InsertRow } from "./flush-statement.js";
 import type { Pool } from "./pool.js";
 
+// The writes that every event makes: creations, appends and entries of conversations. Concurrent ones share a flush, and a
+// flush is one statement or a few (`flush-statement.ts` has its text, which says what a write changes).
+//
+// A flush is done in rounds. A round takes the writes in order, as many as fit into 8 MiB, but only one for each task and
+// name: a second one waits for the next round, and so do later writes of what it touches (`nextRound`). The statement of a
+// round is a transaction. It answers for each write: stored, refused by its fence or its inbox, or `again`, when an entry was
+// put into the inbox while the statement waited; such a write is repeated in the next round.
+//
+// If the server refuses the content of a statement, nothing of the round was written, and its halves are run by themselves,
+// down to the one write that fails (`runOrSplit`). Any other error fails all writes that have no result yet. So each write gets
+// one result, and the writes of one task are applied in the order in which they came.
+
 export interface HotPathOptions {
-  readonly pool: Pick<Pool, "query" | "replan">;
+  readonly pool: Pool;
   /** The shard of the counters to update. */
   readonly shard: string;
   /** The store's clock. Default: the database's clock. */
@@ -99,7 +111,7 @@ async function flush(options: HotPathOptions, writes: readonly Write[]): Promise
       repeats = await runOrSplit(options, round, results);
     } catch (error) {
       // Earlier statements are committed, and so are their results.
-      const failure = toError(error);
+      const failure = error instanceof Error ? error : new Error("a flush failed", { cause: error });
       return writes.map((_, index) => results.get(index) ?? failure);
     }
     queue = [...repeats, ...round.later].toSorted((a, b) => a - b);
@@ -199,10 +211,6 @@ function pickWrites({ appends, inserts, conversations }: Writes, takes: (index: 
     inserts: new Map([...inserts].filter(([index]) => takes(index))),
     conversations: new Map([...conversations].filter(([index]) => takes(index))),
   };
-}
-
-function toError(error: unknown): Error {
-  return error instanceof Error ? error : new Error("a flush failed", { cause: error });
 }
 
 /** Runs the statement of a round and records its results. Returns the writes to repeat. */

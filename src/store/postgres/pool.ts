@@ -3,21 +3,25 @@ import type pg from "pg";
 import { noop } from "../../protocol/async/noop.js";
 import { within } from "../../protocol/async/pause.js";
 import { systemClock } from "../../protocol/async/system-clock.js";
-import { keepAlive } from "../sql/keep-process-alive.js";
 import { StoreError } from "../sql/store-error.js";
 import {
   beginText,
   type Connector,
   clientTimeoutMs,
   createConnector,
+  keepAlive,
   loadPg,
   type PoolerMode,
   type Session,
-  type StoreClient,
   statementName,
 } from "./connection.js";
 import type { ConnectOptions } from "./settings.js";
 import { valueToDatabase } from "./text.js";
+
+// Connections in the form that Kysely uses, for its queries and for direct ones. A statement with parameters gets a name, so
+// that each connection plans it once; by default not on a connection without a session of its own, where each transaction
+// begins with its time limits. A connection that did not answer in time, or that has lost its prepared statements, is broken: its next
+// queries fail at once, and it is destroyed when it is released.
 
 /** The connections of one store, opened on first use. They do not keep the process alive. */
 export interface Pool {
@@ -85,7 +89,7 @@ function makePool(driver: typeof pg, { clientClass, config }: Connector, { max }
 }
 
 /** The session of a connection of a pool, all of which `makePool` has made. */
-function readSession(client: pg.PoolClient & Partial<Pick<StoreClient, "session">>): Session {
+function readSession(client: pg.PoolClient & { readonly session?: Session }): Session {
   return client.session ?? { mode: "transaction", processId: undefined };
 }
 

@@ -5,13 +5,8 @@ import type { Pool } from "./pool.js";
 
 // The use of callers' limits, for all processes on the database.
 
-export interface PostgresRatesOptions {
-  readonly pool: Pick<Pool, "query">;
-  /** The store's clock. Default: the database's clock. */
-  readonly now?: (() => number) | undefined;
-}
-
-export function postgresRates({ pool, now }: PostgresRatesOptions): RateStore {
+/** `now`: the store's clock. Default: the database's clock. */
+export function postgresRates(pool: Pool, now?: () => number): RateStore {
   return {
     draw(draws) {
       const values = [...columns.map((column) => draws.map((draw) => draw[column])), now?.() ?? null];

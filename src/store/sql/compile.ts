@@ -1,6 +1,12 @@
-import type { Compilable, CompiledQuery, QueryResult } from "kysely";
+import {
+  type Compilable,
+  type CompiledQuery,
+  type Expression,
+  type OperationNode,
+  type QueryResult,
+  ValueNode,
+} from "kysely";
 import type { DbContext, SqlDialect } from "./dialect.js";
-import { Param } from "./param.js";
 
 /** Placeholders for the arguments of a statement while it is built; each run binds the values. */
 export type Params<A> = { readonly [K in keyof A]: Param<A[K]> };
@@ -29,7 +35,8 @@ export function compile<A extends object, R>(
   const queryFor = ({ db, dialect }: DbContext): CompiledQuery<R> => {
     let query = queries.get(dialect);
     if (query === undefined) {
-      query = build({ db, dialect: { ...dialect, now: () => dialect.now(true) } }, paramsByName<A>()).compile();
+      const params = new Proxy({} as Params<A>, { get: (_, name) => new Param((args) => Reflect.get(args, name)) });
+      query = build({ db, dialect: { ...dialect, now: () => dialect.now(true) } }, params).compile();
       queries.set(dialect, query);
     }
     return query;
@@ -59,11 +66,32 @@ export function compileBy<K, C>(make: (key: K) => C): (key: K) => C {
   };
 }
 
-function paramsByName<A extends object>(): Params<A> {
-  return new Proxy({} as Params<A>, { get: (_, name) => new Param((args) => Reflect.get(args, name)) });
-}
-
 function bind<R>(query: CompiledQuery<R>, args: object): CompiledQuery<R> {
   const parameters = query.parameters.map((value) => (value instanceof Param ? value.valueFor(args) : value));
   return { query: query.query, queryId: query.queryId, sql: query.sql, parameters };
+}
+
+/** A parameter of a statement compiled once; each run supplies its value. */
+export class Param<T> implements Expression<T> {
+  readonly valueFor: (args: object) => T;
+
+  constructor(valueFor: (args: object) => T) {
+    this.valueFor = valueFor;
+  }
+
+  get expressionType(): T | undefined {
+    return undefined;
+  }
+
+  toOperationNode(): OperationNode {
+    return ValueNode.create(this);
+  }
+}
+
+/** An input of a query: a value, or the parameter in its place. */
+export type QueryInput<T> = T | Param<T>;
+
+/** Converts a given value, or a later parameter, to the form sent to the database. */
+export function mapInput<T, U>(input: QueryInput<T>, send: (value: T) => U): QueryInput<U> {
+  return input instanceof Param ? new Param((args) => send(input.valueFor(args))) : send(input);
 }

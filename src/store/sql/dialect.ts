@@ -1,6 +1,6 @@
 import { type CompiledQuery, type Kysely, type QueryResult, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { AppendResult, Head } from "../../core/ports.js";
-import type { QueryInput } from "./param.js";
+import type { QueryInput } from "./compile.js";
 import type { AppendRow, ConversationWriteRow, NewTaskRow } from "./rows.js";
 import type { Database } from "./schema.js";
 

@@ -2,17 +2,14 @@ import { sql } from "kysely";
 import type { ContextSweep } from "./context-sweep.js";
 import { type DbContext, inTransaction } from "./dialect.js";
 import { foldPeriods, periodMs } from "./periods.js";
-import { type Retention, terminalStates } from "./rows.js";
+import { type PruneBatch, type Retention, terminalStates } from "./rows.js";
 import type { Database } from "./schema.js";
 
-export interface PruneBatch {
-  readonly tasks: number;
-  /** Rows of logs. */
-  readonly logs: number;
-  /** Entries of conversations. */
-  readonly entries: number;
-  readonly more: boolean;
-}
+// What retention drops, in batches of at most `limit` rows, each kind in its own transaction.
+//
+// A task goes log first: the rows of its log that its snapshot includes, then its rows in all tables with its head. A batch
+// that reaches its limit in the middle of a log notes how far it came (`compacted`), and the next one goes on there. Where
+// several processes write at once, each locks the tasks it takes and skips those of others.
 
 /**
  * Drops what is past its retention: at most `limit` tasks, log rows and sends, and folded counter rows. Each kind has

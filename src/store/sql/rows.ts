@@ -174,13 +174,20 @@ export interface Backend extends TaskBackend {
    */
   open(report?: ReportMigration): Promise<void>;
   /** Drops what is past its retention, at most `limit` rows of each kind; true when there is more. */
-  prune(
-    retention: Retention,
-    limit: number,
-  ): Promise<{ readonly tasks: number; readonly logs: number; readonly entries: number; readonly more: boolean }>;
+  prune(retention: Retention, limit: number): Promise<PruneBatch>;
   /** Calls `listener` after each commit of writes that share it. */
   onFlush?(listener: (flush: StoreFlush) => void): () => void;
   close(): Promise<void>;
+}
+
+/** Counts of the rows that one batch dropped. */
+export interface PruneBatch {
+  readonly tasks: number;
+  /** Rows of logs. */
+  readonly logs: number;
+  /** Entries of conversations. */
+  readonly entries: number;
+  readonly more: boolean;
 }
 
 /** How long finished tasks, logs and sends are kept. */

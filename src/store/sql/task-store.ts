@@ -9,17 +9,23 @@ import {
   pushCalls,
   type Store,
   type StoredTask,
-  type TaskStore,
   taskCalls,
 } from "../../core/ports.js";
+import { noop } from "../../protocol/async/noop.js";
 import { systemClock } from "../../protocol/async/system-clock.js";
 import type { Logger } from "../../protocol/logger.js";
 import type { TaskArtifactUpdateEvent } from "../../protocol/model.js";
-import { assertNumbered, checkContextValue, checkNewSend, checkNewTask, checkRegistration } from "../refusals.js";
+import {
+  assertNumbered,
+  checkContextValue,
+  checkNewSend,
+  checkNewTask,
+  checkRegistration,
+  closedError,
+} from "../refusals.js";
 import { createStoreLogger, type StoreLogger } from "../store-logger.js";
-import { createDatabaseLifecycle, type DatabaseLifecycle } from "./database-lifecycle.js";
 import { type RetentionOptions, resolveRetention, startMaintenance } from "./maintenance.js";
-import { createMigrationReport } from "./migration-report.js";
+import { createMigrationReport, type MigrationReport } from "./migration-report.js";
 import {
   batchFromRow,
   conversationFromRow,
@@ -47,6 +53,7 @@ import type {
   SendRecordRow,
   StoredTaskRow,
 } from "./rows.js";
+import { storeErrorFrom } from "./store-error.js";
 
 // The stores over a database, of tasks and of push configurations, for both databases. Messages become bytes here, and
 // rows become messages; the rest is the database's (`Backend` in `rows.ts`). Every call waits until the database is
@@ -55,6 +62,11 @@ import type {
 // `kysely-backend.ts` is the backend of both. A `SqlDialect` and a `HotPath` (creates and appends) hold what differs.
 // SQLite runs in a worker thread, and all writes of a moment are one transaction. On PostgreSQL they are one statement,
 // in which a stale writer fails alone.
+//
+// So an append is written in two steps. `append` checks that its records follow the log, and encodes them as an `AppendRow`
+// (`payload.ts`). The hot path judges the row by its fence, then writes a row of the log, the columns of the head that changed,
+// the snapshot and the entries of the conversation if it has any, takes entries from the inbox, and moves the counters of
+// states: `sqlite/flush.ts`, `postgres/flush-statement.ts`.
 
 /** Options of a store over a database. */
 export interface SqlStoreOptions {
@@ -80,11 +92,9 @@ export function createSqlStore(
   const { clock = systemClock, pruneEveryMs: everyMs = 60_000 } = options;
   const retention = resolveRetention(options.retention);
   let stop = async (): Promise<void> => {};
-  const lifecycle = createDatabaseLifecycle(backend, {
-    migration: createMigrationReport({ clock, report: (line, facts) => logger.info(facts, line) }),
-    onOpen() {
-      stop = startMaintenance(backend, { clock, retention, everyMs, logger });
-    },
+  const migration = createMigrationReport({ clock, report: (line, facts) => logger.info(facts, line) });
+  const lifecycle = new DatabaseLifecycle(backend, migration, () => {
+    stop = startMaintenance(backend, { clock, retention, everyMs, logger });
   });
   return {
     ...createPort<PlainTaskMethods>(
@@ -93,7 +103,71 @@ export function createSqlStore(
         (...args) =>
           lifecycle.ask((backend) => callMethod(backend, method, args)),
     ),
-    ...rowCalls(lifecycle),
+    // The calls whose arguments or answers contain payloads; the database takes the others as they are.
+    async create(task) {
+      checkNewTask(task);
+      const row = newTaskToRow(task);
+      return lifecycle.ask((backend) => backend.create(row));
+    },
+    async append(write) {
+      const row = appendToRow(write);
+      return lifecycle.ask((backend) => backend.append(row));
+    },
+    async read(scope, id) {
+      const row = await lifecycle.ask((backend) => backend.read(scope, id));
+      return row === undefined ? undefined : taskFromRow(row);
+    },
+    async recordsAfter(key, after, limit) {
+      const page = await lifecycle.ask((backend) => backend.recordsAfter(key, after, limit));
+      if (page === undefined || page === "compacted") return page;
+      const batches = page.log.map(batchFromRow);
+      const records = recordsBehind(batches, after).slice(0, limit);
+      if (!batches.some(mayLackFirstChunk)) return { head: page.head, records };
+      const seenIds = await artifactsBefore(after, (from) =>
+        lifecycle.ask((backend) => backend.recordsAfter(key, from, limit)),
+      );
+      return { head: page.head, records: seenIds === undefined ? records : markFirstChunks(records, seenIds) };
+    },
+    async recordsAt(key, seqs) {
+      const rows = await lifecycle.ask((backend) => backend.recordsAt(key, seqs));
+      return rows.flatMap((row) => batchFromRow(row).records).filter(({ seq }) => seqs.includes(seq));
+    },
+    async list(scope, query) {
+      const { tasks, total, more } = await lifecycle.ask((backend) => backend.list(scope, query));
+      return { tasks: tasks.map(taskFromRow), total, more };
+    },
+    async put(key, entry, maxMessages, fence) {
+      const row = inboxToRow(entry);
+      return lifecycle.ask((backend) => backend.put(key, row, maxMessages, fence));
+    },
+    async inbox(key) {
+      const { entries, inboxPut } = await lifecycle.ask((backend) => backend.inbox(key));
+      return { entries: entries.map(inboxFromRow), inboxPut };
+    },
+    async beginSend(send) {
+      checkNewSend(send);
+      return sendFromRow(await lifecycle.ask((backend) => backend.beginSend(send)));
+    },
+    async readSend(scope, messageId) {
+      const row = await lifecycle.ask((backend) => backend.readSend(scope, messageId));
+      return row === undefined ? undefined : sendFromRow(row);
+    },
+    async settleSend(claim, outcome) {
+      const row = outcomeToRow(outcome);
+      return lifecycle.ask((backend) => backend.settleSend(claim, row));
+    },
+    async addToConversations(writes) {
+      const rows = writes.map(conversationToRow);
+      return lifecycle.ask((backend) => backend.addToConversations(rows));
+    },
+    async readConversation(scope, contextId, query) {
+      const rows = await lifecycle.ask((backend) => backend.readConversation(scope, contextId, query));
+      return rows.map((row) => conversationFromRow(row, contextId));
+    },
+    async writeContextValue(scope, contextId, write) {
+      checkContextValue(scope, contextId, write.name);
+      return lifecycle.ask((backend) => backend.writeContextValue(scope, contextId, write));
+    },
     push: createSqlPushStore(lifecycle),
     ...(backend.onFlush === undefined ? {} : { onFlush: backend.onFlush }),
     open(opener) {
@@ -101,76 +175,6 @@ export function createSqlStore(
       return lifecycle.open();
     },
     close: () => lifecycle.close(() => stop()),
-  };
-}
-
-// The calls whose arguments or answers contain payloads; the database takes the others as they are.
-function rowCalls({
-  ask,
-}: DatabaseLifecycle): Omit<TaskStore, Exclude<keyof PlainTaskMethods, "writeContextValue"> | "close"> {
-  return {
-    async create(task) {
-      checkNewTask(task);
-      const row = newTaskToRow(task);
-      return ask((backend) => backend.create(row));
-    },
-    async append(write) {
-      const row = appendToRow(write);
-      return ask((backend) => backend.append(row));
-    },
-    async read(scope, id) {
-      const row = await ask((backend) => backend.read(scope, id));
-      return row === undefined ? undefined : taskFromRow(row);
-    },
-    async recordsAfter(key, after, limit) {
-      const page = await ask((backend) => backend.recordsAfter(key, after, limit));
-      if (page === undefined || page === "compacted") return page;
-      const batches = page.log.map(batchFromRow);
-      const records = recordsBehind(batches, after).slice(0, limit);
-      if (!batches.some(mayLackFirstChunk)) return { head: page.head, records };
-      const seenIds = await artifactsBefore(after, (from) => ask((backend) => backend.recordsAfter(key, from, limit)));
-      return { head: page.head, records: seenIds === undefined ? records : markFirstChunks(records, seenIds) };
-    },
-    async recordsAt(key, seqs) {
-      const rows = await ask((backend) => backend.recordsAt(key, seqs));
-      return rows.flatMap((row) => batchFromRow(row).records).filter(({ seq }) => seqs.includes(seq));
-    },
-    async list(scope, query) {
-      const { tasks, total, more } = await ask((backend) => backend.list(scope, query));
-      return { tasks: tasks.map(taskFromRow), total, more };
-    },
-    async put(key, entry, maxMessages, fence) {
-      const row = inboxToRow(entry);
-      return ask((backend) => backend.put(key, row, maxMessages, fence));
-    },
-    async inbox(key) {
-      const { entries, inboxPut } = await ask((backend) => backend.inbox(key));
-      return { entries: entries.map(inboxFromRow), inboxPut };
-    },
-    async beginSend(send) {
-      checkNewSend(send);
-      return sendFromRow(await ask((backend) => backend.beginSend(send)));
-    },
-    async readSend(scope, messageId) {
-      const row = await ask((backend) => backend.readSend(scope, messageId));
-      return row === undefined ? undefined : sendFromRow(row);
-    },
-    async settleSend(claim, outcome) {
-      const row = outcomeToRow(outcome);
-      return ask((backend) => backend.settleSend(claim, row));
-    },
-    async addToConversations(writes) {
-      const rows = writes.map(conversationToRow);
-      return ask((backend) => backend.addToConversations(rows));
-    },
-    async readConversation(scope, contextId, query) {
-      const rows = await ask((backend) => backend.readConversation(scope, contextId, query));
-      return rows.map((row) => conversationFromRow(row, contextId));
-    },
-    async writeContextValue(scope, contextId, write) {
-      checkContextValue({ scope, contextId, name: write.name });
-      return ask((backend) => backend.writeContextValue(scope, contextId, write));
-    },
   };
 }
 
@@ -263,31 +267,91 @@ function sendFromRow({ outcome, ...record }: SendRecordRow) {
 }
 
 /** The push store of a SQL store. Closing it does nothing: it stays open with its store. */
-function createSqlPushStore({ ask }: Pick<DatabaseLifecycle, "ask">): PushStore {
+function createSqlPushStore(lifecycle: DatabaseLifecycle): PushStore {
   return {
     ...createPort<PlainPushMethods>(
       pushCalls,
       (method) =>
         (...args) =>
-          ask(({ push }) => callMethod(push, method, args)),
+          lifecycle.ask(({ push }) => callMethod(push, method, args)),
     ),
     async set(registration, max) {
       checkRegistration(registration);
       const row = pushToRow(registration);
-      return ask((backend) => backend.push.set(row, max));
+      return lifecycle.ask((backend) => backend.push.set(row, max));
     },
     async get(key, id) {
-      const row = await ask((backend) => backend.push.get(key, id));
+      const row = await lifecycle.ask((backend) => backend.push.get(key, id));
       return row === undefined ? undefined : pushFromRow(row);
     },
     async list(key) {
-      const rows = await ask((backend) => backend.push.list(key));
+      const rows = await lifecycle.ask((backend) => backend.push.list(key));
       return rows.map(pushFromRow);
     },
     async adopt(agent, instance, limit) {
-      const rows = await ask((backend) => backend.push.adopt(agent, instance, limit));
+      const rows = await lifecycle.ask((backend) => backend.push.adopt(agent, instance, limit));
       return rows.map(pushFromRow);
     },
     async close() {},
   };
+}
+
+/** Guards every call of the database: it opens the database first, refuses calls after closing, and explains errors. */
+class DatabaseLifecycle {
+  readonly #backend: Backend;
+  readonly #migration: MigrationReport;
+  readonly #onOpen: () => void;
+  #opening: Promise<void> | undefined;
+  #isOpen = false;
+  #closing: Promise<void> | undefined;
+
+  /** `migration`: receives the progress while the database opens. `onOpen`: called once, when the database is ready. */
+  constructor(backend: Backend, migration: MigrationReport, onOpen: () => void) {
+    this.#backend = backend;
+    this.#migration = migration;
+    this.#onOpen = onOpen;
+  }
+
+  open(): Promise<void> {
+    if (this.#closing !== undefined) return Promise.reject(closedError());
+    this.#opening ??= this.#tryOpen();
+    return this.#opening;
+  }
+
+  async #tryOpen(): Promise<void> {
+    try {
+      await this.#backend.open(this.#migration.report);
+    } catch (error) {
+      // The cause may disappear, so the next call tries again.
+      this.#opening = undefined;
+      throw storeErrorFrom(error);
+    } finally {
+      this.#migration.end();
+    }
+    if (this.#closing !== undefined) throw closedError();
+    this.#isOpen = true;
+    this.#onOpen();
+  }
+
+  async ask<T>(call: (backend: Backend) => Promise<T>): Promise<T> {
+    if (this.#closing !== undefined) throw closedError();
+    if (!this.#isOpen) await this.open();
+    try {
+      return await call(this.#backend);
+    } catch (error) {
+      throw storeErrorFrom(error);
+    }
+  }
+
+  /** Refuses new calls, and closes the database once `before` has resolved. */
+  close(before: () => Promise<void>): Promise<void> {
+    this.#closing ??= this.#closeAfter(before);
+    return this.#closing;
+  }
+
+  async #closeAfter(before: () => Promise<void>): Promise<void> {
+    await this.#opening?.catch(noop);
+    await before();
+    await this.#backend.close();
+  }
 }

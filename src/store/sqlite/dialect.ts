@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
+import { mapInput, Param, type QueryInput } from "../sql/compile.js";
 import type { LogRange, SqlDialect } from "../sql/dialect.js";
-import { mapInput, Param, type QueryInput } from "../sql/param.js";
 import { runStatement, type SqliteConnection } from "./driver.js";
 
 /** `now`: the store's clock. `connection`: runs statements directly while it is free. */

@@ -38,12 +38,13 @@ interface Writer {
  * one. The tables must exist at the first write.
  */
 export function createHotPath(connection: SqliteConnection, now: () => number): SqliteHotPath {
-  let base: Pick<Writer, "statements" | "incarnation"> | undefined;
+  const incarnation = randomUUID().slice(0, 8);
+  let statements: Statements | undefined;
   const perform = <T>(run: (writer: Writer) => T): T => {
-    base ??= { statements: hotStatements(connection), incarnation: randomUUID().slice(0, 8) };
-    const writer = { ...base, now, deltas: createCounterDeltas(), expiries: new Map<string, number>() };
-    const result = run(writer);
-    writer.deltas.write(writer.statements);
+    statements ??= hotStatements(connection);
+    const deltas = new CounterDeltas();
+    const result = run({ statements, now, incarnation, deltas, expiries: new Map() });
+    deltas.write(statements);
     return result;
   };
   const inContext = async <T>({ db }: DbContext, run: (writer: Writer) => T): Promise<T> =>
@@ -221,42 +222,36 @@ function isLive({ statements, now, expiries }: Writer, holder: string): boolean 
   return now() < expiry;
 }
 
-/** Changes of the task counters within a transaction: each counter is written once, however many tasks change it. */
-interface CounterDeltas {
-  /** A task entered a state at a time, or (-1) left it. */
-  count(scope: Scope, status: Pick<StatusRow, "state" | "time">, change: 1 | -1): void;
-  /** Writes the changes and starts over. */
-  write(statements: Pick<Statements, "count" | "countPeriod">): void;
-}
-
 interface Counter extends Scope {
   readonly state: number;
   readonly period: number;
   change: number;
 }
 
-function createCounterDeltas(): CounterDeltas {
-  const counters = new Map<string, Counter>();
-  return {
-    count(scope, { state, time }, change) {
-      const period = toPeriod(time);
-      const name = `${state} ${period} ${scopeKey(scope)}`;
-      const counter = counters.get(name);
-      if (counter === undefined)
-        counters.set(name, { agent: scope.agent, tenant: scope.tenant, owner: scope.owner, state, period, change });
-      else counter.change += change;
-    },
-    write({ count, countPeriod }) {
-      if (counters.size === 0) return;
-      for (const { agent, tenant, owner, state, period, change } of counters.values()) {
-        if (change !== 0) countPeriod.run(agent, tenant, owner, period, state, change);
-      }
-      for (const { agent, tenant, owner, state, change } of byState(counters.values())) {
-        if (change !== 0) count.run(agent, tenant, owner, state, change);
-      }
-      counters.clear();
-    },
-  };
+/** Changes of the task counters within a transaction: each counter is written once, however many tasks change it. */
+class CounterDeltas {
+  readonly #counters = new Map<string, Counter>();
+
+  /** A task entered a state at a time, or (-1) left it. */
+  count(scope: Scope, { state, time }: StatusRow, change: 1 | -1): void {
+    const period = toPeriod(time);
+    const name = `${state} ${period} ${scopeKey(scope)}`;
+    const counter = this.#counters.get(name);
+    if (counter === undefined) {
+      const { agent, tenant, owner } = scope;
+      this.#counters.set(name, { agent, tenant, owner, state, period, change });
+    } else counter.change += change;
+  }
+
+  write({ count, countPeriod }: Statements): void {
+    if (this.#counters.size === 0) return;
+    for (const { agent, tenant, owner, state, period, change } of this.#counters.values()) {
+      if (change !== 0) countPeriod.run(agent, tenant, owner, period, state, change);
+    }
+    for (const { agent, tenant, owner, state, change } of byState(this.#counters.values())) {
+      if (change !== 0) count.run(agent, tenant, owner, state, change);
+    }
+  }
 }
 
 /** The same counters without their time. */
@@ -350,7 +345,7 @@ function hotStatements(connection: SqliteConnection) {
     clearInbox: prepare("delete from trivium_inbox where key = ?"),
     expiry: prepare("select expires_at from trivium_instances where name = ?"),
     /** Writes the columns that changed. A status comes with its summary. */
-    updateHead({ key, status }: Pick<AppendRow, "key" | "status">, before: WrittenHead, after: WrittenHead): void {
+    updateHead({ key, status }: AppendRow, before: WrittenHead, after: WrittenHead): void {
       const changes = indexedNames.filter((name) => before[name] !== after[name]);
       const summaryBit = status === undefined ? 0 : 1 << indexedNames.length;
       const mask = changes.reduce((bits, name) => bits | (1 << indexedNames.indexOf(name)), summaryBit);

@@ -1,4 +1,3 @@
-import type { Head } from "../../core/ports.js";
 import type { InsertedTask } from "../sql/inserted-head.js";
 import { createKyselyBackend } from "../sql/kysely-backend.js";
 import type { Backend } from "../sql/rows.js";
@@ -42,11 +41,9 @@ function isHot(write: GroupWrite): write is HotWrite {
 async function perform(write: GroupWrite, backend: Backend): Promise<unknown> {
   if (write.kind === "call") return runRequest(write.call, backend);
   if (write.kind === "conversations") return backend.addToConversations(write.rows);
-  return write.kind === "append" ? backend.append(write.row) : pickInserted(await backend.create(write.row));
-}
-
-function pickInserted({ key, incarnation, holderLive }: Head): InsertedTask {
-  return { key, incarnation, holderLive };
+  if (write.kind === "append") return backend.append(write.row);
+  const { key, incarnation, holderLive } = await backend.create(write.row);
+  return { key, incarnation, holderLive } satisfies InsertedTask;
 }
 
 function inOneTransaction<T>({ db, dialect, hot }: SqliteDatabase, run: (backend: Backend) => Promise<T>): Promise<T> {

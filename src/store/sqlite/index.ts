@@ -6,7 +6,7 @@ import { createSqlStore, type SqlStoreOptions } from "../sql/task-store.js";
 import { requireSqlite } from "./node-sqlite.js";
 import { createRemoteBackend } from "./remote-backend.js";
 import { resolveSettings, type SqliteFileOptions } from "./settings.js";
-import { createDatabaseThread } from "./thread.js";
+import { DatabaseThread } from "./thread.js";
 
 // Entry `trivium/sqlite`: a SQL store in a worker thread, which commits concurrent writes together.
 
@@ -48,6 +48,6 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
   requireSqlite();
   const { clock } = options;
   const now = clock === undefined || clock === systemClock ? undefined : () => clock.now();
-  const thread = createDatabaseThread({ settings: resolveSettings(options), now });
+  const thread = new DatabaseThread({ settings: resolveSettings(options), now });
   return createSqlStore(createRemoteBackend(thread), options);
 }

@@ -9,8 +9,7 @@ import {
 import { createGroupCommit } from "../group-commit.js";
 import { type InsertedTask, insertedHead } from "../sql/inserted-head.js";
 import type { Backend, PushBackend, TaskBackend } from "../sql/rows.js";
-import type { BackendRequest } from "./messages.js";
-import { errorFromFault, type GroupAnswer, type RequestRole } from "./messages.js";
+import { type BackendRequest, errorFromFault, type GroupAnswer, type RequestRole } from "./messages.js";
 import { type GroupWrite, type HotWrite, packWrites } from "./packed.js";
 import type { DatabaseThread } from "./thread.js";
 

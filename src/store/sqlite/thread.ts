@@ -7,27 +7,17 @@ import { type FileWatch, watchFile } from "./file-watch.js";
 import { errorFromFault, type ThreadMessage, type ThreadReply, type ThreadRequest } from "./messages.js";
 import type { SqliteSettings } from "./settings.js";
 
-/** A database's thread. It starts with the first request, and keeps the process alive only while one is pending. */
-export interface DatabaseThread {
-  /**
-   * Rejects when the thread ends before answering; the next request starts a new one. `report`: receives the progress
-   * of opening the database.
-   */
-  ask(request: ThreadRequest, report?: ReportMigration): Promise<unknown>;
-  /** Closes the database and ends the thread. */
-  close(): Promise<void>;
-  /** Kills the thread, as a fault would. */
-  terminate(): Promise<void>;
-}
+// The main thread's end of a database. A request goes to the worker at once and waits in `#requests` for its reply; the thread
+// is started by the first request, and again by the next one after it has ended.
+//
+// Once the database is open, its file is watched. Each heartbeat checks it, and so does a new thread before it opens the file.
+// From the moment that the file is found moved, writes are refused for good, and so is everything once the thread has ended.
+// A database in memory that has lost its thread also refuses everything.
 
 export interface ThreadOptions {
   readonly settings: SqliteSettings;
   /** Time sent with each request. Default: the thread reads the machine's clock. */
   readonly now?: (() => number) | undefined;
-}
-
-export function createDatabaseThread(options: ThreadOptions): DatabaseThread {
-  return new ThreadOwner(options);
 }
 
 interface WaitingRequest {
@@ -36,7 +26,11 @@ interface WaitingRequest {
   reject(error: Error): void;
 }
 
-class ThreadOwner implements DatabaseThread {
+/**
+ * A database's thread. It starts with the first request, and keeps the process alive only while one is pending. A thread
+ * that ends by a fault rejects the requests that wait for it, and the next request starts a new one.
+ */
+export class DatabaseThread {
   readonly #settings: SqliteSettings;
   readonly #now: (() => number) | undefined;
   readonly #requests = new Map<number, WaitingRequest>();
@@ -53,6 +47,7 @@ class ThreadOwner implements DatabaseThread {
     this.#now = now;
   }
 
+  /** `report`: receives the progress of opening the database. */
   ask(request: ThreadRequest, report?: ReportMigration): Promise<unknown> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     if (this.#moved !== undefined && isWrite(request)) return Promise.reject(this.#moved);
@@ -117,6 +112,7 @@ class ThreadOwner implements DatabaseThread {
     });
   }
 
+  /** Closes the database and ends the thread. */
   async close(): Promise<void> {
     // The check may ask the thread for a checkpoint.
     await this.#checking;
@@ -128,6 +124,7 @@ class ThreadOwner implements DatabaseThread {
     await this.#file?.close();
   }
 
+  /** Kills the thread, as a fault would. */
   async terminate(): Promise<void> {
     await this.#worker?.terminate();
   }

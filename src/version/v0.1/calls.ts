@@ -192,7 +192,7 @@ class V01Subscription implements AsyncIterableIterator<StreamItem, undefined> {
       if (hasEnded(task)) await this.return();
       return {
         done: false,
-        value: { response: { $typeName: typeNames.StreamResponse, payload: taskPayload(task) } },
+        value: { response: { $typeName: typeNames.StreamResponse, payload: { case: "task", value: task } } },
       };
     } catch (error) {
       if (this.#isOver) return endStep;
@@ -220,8 +220,4 @@ class V01Subscription implements AsyncIterableIterator<StreamItem, undefined> {
 
 function hasEnded({ status }: Task): boolean {
   return isTerminal(status?.state ?? TaskState.UNSPECIFIED);
-}
-
-function taskPayload(value: Task): StreamItem["response"]["payload"] {
-  return { case: "task", value };
 }

@@ -6,15 +6,7 @@ import { type FieldViolation, invalidParams, taskNotFound } from "../../protocol
 import { takeLast } from "../../protocol/fold.js";
 import { randomUuid } from "../../protocol/id/random-uuid.js";
 import {
-  type CancelTaskRequest,
-  type DeleteTaskPushNotificationConfigRequest,
-  type GetTaskPushNotificationConfigRequest,
-  type GetTaskRequest,
-  type ListTaskPushNotificationConfigsRequest,
-  type ListTaskPushNotificationConfigsResponse,
   type SendMessageRequest,
-  type SendMessageResponse,
-  type SubscribeToTaskRequest,
   type Task,
   type TaskPushNotificationConfig,
   TaskPushNotificationConfigSchema,
@@ -30,52 +22,94 @@ import {
   type RequestOf,
 } from "../../protocol/operations.js";
 import type { ValidationLimits } from "../../protocol/validation-limits.js";
-import { mergeViolations, violationText } from "../../protocol/violations.js";
+import { addViolation, mergeViolations, mustBe, prefixMember, violationText } from "../../protocol/violations.js";
 import type { OperationCodec } from "../codec.js";
 import { unreadableReply } from "../codec-errors.js";
 import { foreignNamesIn } from "../foreign-names.js";
-import type { UpgradeContext } from "./read-objects.js";
-import { findUpgrade, oldField, upgradePushConfig } from "./read-params.js";
-import { type NamedTask, replyContext, taskIdIn, upgradeTask } from "./read-tasks.js";
+import {
+  type NamedTask,
+  pick,
+  replyContext,
+  taskIdIn,
+  type UpgradeContext,
+  upgradeMessage,
+  upgradeTask,
+} from "./read-objects.js";
 import { readEvent } from "./stream-reader.js";
 import { eventToJson } from "./stream-writer.js";
-import { toModes } from "./words.js";
+import { toMediaType, toModes } from "./words.js";
 import { completedTask, messageToJson, pushConfigToJson, taskToJson } from "./write-objects.js";
 
-// The codec of 0.1: a row of converters for each operation, then replies in both directions, then requests as params.
-// Requests are read by `read-params.ts` into the JSON of 1.0, which the reader of 1.0 checks; its violations get 0.1's names.
+// The codec of 0.1: a row of converters for each operation, then requests, then replies, each in both directions. A request
+// is upgraded to the JSON of 1.0, which the reader of 1.0 checks; its violations get 0.1's names (`oldField`).
 
-/** The converters of one operation, typed by the model. */
-interface Row<K extends OperationName> {
-  writeRequest(request: RequestOf<K>): JsonObject;
-  readReply(json: JsonValue | undefined, request: RequestOf<K> | undefined): ReplyOf<K>;
-  writeReply(reply: ReplyOf<K>): JsonObject;
+/** The converters of one operation. */
+interface Row<Q, R> {
+  /** Params → the request, in the JSON of 1.0. */
+  upgrade(params: JsonObject, context: UpgradeContext): JsonObject;
+  writeRequest(request: Q): JsonObject;
+  readReply(json: JsonValue | undefined, request: Q | undefined): R;
+  writeReply(reply: R): JsonObject;
 }
 
-type Rows = { readonly [K in OperationName]?: Row<K> };
+type Rows = { readonly [K in OperationName]?: Row<RequestOf<K>, ReplyOf<K>> };
 
 const getConfig = findOperation("getTaskPushNotificationConfig");
 
 const rows: Rows = {
-  sendMessage: { writeRequest: sendToParams, readReply: sendReplyFromJson, writeReply: sendReplyToJson },
+  sendMessage: {
+    upgrade: upgradeSend,
+    writeRequest: sendToParams,
+    readReply(json, request) {
+      const { message, configuration } = request ?? {};
+      const namedTask = { taskId: message?.taskId ?? "", contextId: message?.contextId ?? "" };
+      const value = taskFromJson("sendMessage", json, { namedTask, historyLength: configuration?.historyLength });
+      return { $typeName: typeNames.SendMessageResponse, payload: { case: "task", value } };
+    },
+    writeReply: ({ payload }) =>
+      payload.case === "message" ? completedTask(payload.value) : taskReplyToJson(payload.value),
+  },
   // A stream replies with one of its events.
-  sendStreamingMessage: { writeRequest: sendToParams, readReply: readEvent, writeReply: eventToJson },
-  subscribeToTask: { writeRequest: subscribeToParams, readReply: readEvent, writeReply: eventToJson },
-  getTask: { writeRequest: getToParams, readReply: getReplyFromJson, writeReply: taskReplyToJson },
+  sendStreamingMessage: {
+    upgrade: upgradeSend,
+    writeRequest: sendToParams,
+    readReply: readEvent,
+    writeReply: eventToJson,
+  },
+  subscribeToTask: {
+    upgrade: (params) => ({ id: readId(params) }),
+    writeRequest: ({ id }) => ({ id }),
+    readReply: readEvent,
+    writeReply: eventToJson,
+  },
+  getTask: {
+    // No history unless requested.
+    upgrade: (params) => ({ id: readId(params), historyLength: params["historyLength"] ?? 0 }),
+    writeRequest: ({ id, historyLength = allHistory }) => (historyLength === 0 ? { id } : { id, historyLength }),
+    readReply: (json, request) =>
+      taskFromJson("getTask", json, {
+        namedTask: { taskId: request?.id ?? "", contextId: "" },
+        historyLength: request?.historyLength,
+      }),
+    writeReply: taskReplyToJson,
+  },
   cancelTask: {
-    writeRequest: cancelToParams,
+    upgrade: (params) => ({ id: readId(params), ...pick(params, ["metadata"]) }),
+    writeRequest: ({ id, metadata }) => (metadata === undefined ? { id } : { id, metadata }),
     readReply: (json, request) =>
       taskFromJson("cancelTask", json, { namedTask: { taskId: request?.id ?? "", contextId: "" } }),
     writeReply: (task) => taskToJson(task, { history: false }),
   },
   createTaskPushNotificationConfig: {
+    upgrade: upgradeSet,
     writeRequest: configToJson,
     readReply: (json, request) =>
       configFromJson("createTaskPushNotificationConfig", json, request ?? create(TaskPushNotificationConfigSchema)),
     writeReply: configToJson,
   },
   getTaskPushNotificationConfig: {
-    writeRequest: configToParams,
+    upgrade: upgradeOwnConfig,
+    writeRequest: ({ taskId }) => ({ id: taskId }),
     readReply(json, request) {
       const { taskId = "" } = request ?? {};
       const emptyConfig = create(TaskPushNotificationConfigSchema, { taskId });
@@ -85,25 +119,26 @@ const rows: Rows = {
     },
     writeReply: configToJson,
   },
-  // A task has at most one configuration, so the list holds at most one. Setting `null` deletes it.
+  // A task has at most one configuration, so the list holds at most one.
   listTaskPushNotificationConfigs: {
-    writeRequest: configToParams,
-    readReply: configsFromJson,
+    upgrade: (params) => ({ taskId: readId(params) }),
+    writeRequest: ({ taskId }) => ({ id: taskId }),
+    readReply(json, request) {
+      const emptyConfig = create(TaskPushNotificationConfigSchema, { taskId: request?.taskId ?? "" });
+      const config = configFromJson("listTaskPushNotificationConfigs", json, emptyConfig);
+      const configs = config.url === "" ? [] : [config];
+      return { $typeName: typeNames.ListTaskPushNotificationConfigsResponse, configs, nextPageToken: "" };
+    },
     writeReply: ({ configs: [config = create(TaskPushNotificationConfigSchema)] }) => configToJson(config),
   },
+  // 0.1 has no delete; setting `null` has the same effect.
   deleteTaskPushNotificationConfig: {
-    writeRequest: deleteToParams,
+    upgrade: upgradeOwnConfig,
+    writeRequest: ({ taskId }) => ({ id: taskId, pushNotificationConfig: null }),
     readReply: () => ({ $typeName: "google.protobuf.Empty" }),
     writeReply: () => ({ pushNotificationConfig: null }),
   },
 };
-
-/** A row whose operation is known only at run time. */
-interface AnyRow {
-  writeRequest(request: AnyMessage): JsonObject;
-  readReply(json: JsonValue | undefined, request: AnyMessage | undefined): AnyMessage;
-  writeReply(reply: AnyMessage): JsonObject;
-}
 
 /** Creates the JSON codecs of the operations in 0.1. */
 export function v01Codecs(limits: ValidationLimits): (operation: Operation) => OperationCodec {
@@ -116,7 +151,7 @@ export function v01Codecs(limits: ValidationLimits): (operation: Operation) => O
 }
 
 function createCodec(operation: Operation, limits: ValidationLimits): OperationCodec | undefined {
-  const row: AnyRow | undefined = rows[operation.name];
+  const row: Row<AnyMessage, AnyMessage> | undefined = rows[operation.name];
   if (row === undefined) return undefined;
   return {
     readRequest: (json) => readParams(operation, json, limits),
@@ -125,6 +160,8 @@ function createCodec(operation: Operation, limits: ValidationLimits): OperationC
     writeReply: (reply) => row.writeReply(reply),
   };
 }
+
+// Requests.
 
 /** Reads params strictly. Violations use 0.1's field names. */
 function readParams(operation: Operation, json: JsonValue | undefined, limits: ValidationLimits): AnyMessage {
@@ -140,7 +177,7 @@ function readParams(operation: Operation, json: JsonValue | undefined, limits: V
     return create(TaskPushNotificationConfigSchema, { taskId, id: taskId });
   }
   const context: UpgradeContext = { violations: [], lenient: false, mintId: randomUuid };
-  const request = isJsonObject(params) ? (findUpgrade(name)?.(params, context) ?? params) : params;
+  const request = isJsonObject(params) ? (rows[name]?.upgrade(params, context) ?? params) : params;
   const { message, violations } = readJson(input, request, { maxDepth: limits.jsonDepthMax });
   const invalid = validateRead(input, message, limits);
   const oldViolations = mergeViolations(violations, invalid).map(({ field, description }) => ({
@@ -157,27 +194,102 @@ function oncePerField(violations: readonly FieldViolation[]): readonly FieldViol
   return violations.filter(({ field }, index) => violations.findIndex((other) => other.field === field) === index);
 }
 
-// Replies of 0.1 ⇄ those of the model.
-
-function sendReplyToJson({ payload }: SendMessageResponse): JsonObject {
-  return payload.case === "message" ? completedTask(payload.value) : taskReplyToJson(payload.value);
+// A missing id is left for the reader of 1.0's JSON to report.
+function readId(params: JsonObject): JsonValue {
+  return params["id"] ?? params["taskId"] ?? null;
 }
+
+function upgradeSend(params: JsonObject, context: UpgradeContext): JsonObject {
+  const { violations } = context;
+  const before = violations.length;
+  const id = readId(params);
+  if (id === null || id === "") {
+    addViolation(violations, "is required");
+    prefixMember(violations, before, "id");
+  }
+  const ids = { taskId: id, contextId: params["sessionId"] ?? null };
+  const from = violations.length;
+  const message = upgradeMessage(params["message"] ?? null, context, ids);
+  if (violations.length !== from) prefixMember(violations, from, "message");
+  const push = params["pushNotification"] ?? null;
+  const configuration: JsonObject = {
+    historyLength: params["historyLength"] ?? 0,
+    acceptedOutputModes: upgradeModes(params["acceptedOutputModes"] ?? null),
+    ...(push === null
+      ? {}
+      : { taskPushNotificationConfig: upgradePushConfig(push, "pushNotification", { id, context }) }),
+  };
+  return { ...pick(params, ["metadata"]), message, configuration };
+}
+
+function upgradeModes(modes: JsonValue): JsonValue {
+  return Array.isArray(modes) ? [...new Set(modes.map(toMediaType))] : modes;
+}
+
+function upgradeSet(params: JsonObject, context: UpgradeContext): JsonObject {
+  const id = readId(params);
+  const { pushNotificationConfig: config = {} } = params;
+  const request = upgradePushConfig(config, "pushNotificationConfig", { id, context });
+  if (isJsonObject(request)) return { ...request, taskId: id };
+  const { violations } = context;
+  const before = violations.length;
+  addViolation(violations, mustBe("an object", config));
+  prefixMember(violations, before, "pushNotificationConfig");
+  return { taskId: id };
+}
+
+// A task has one configuration, whose id is the task's.
+function upgradeOwnConfig(params: JsonObject): JsonObject {
+  const id = readId(params);
+  return { taskId: id, id };
+}
+
+interface ConfigOf {
+  readonly id: JsonValue;
+  readonly context: UpgradeContext;
+}
+
+/** Converts a push configuration; `name` is its path in the params. Returns non-objects unchanged. */
+function upgradePushConfig(json: JsonValue, name: string, { id, context }: ConfigOf): JsonValue {
+  if (!isJsonObject(json)) return json;
+  const config: JsonObject = { ...pick(json, ["url", "token"]), id };
+  const authentication = json["authentication"] ?? null;
+  if (!isJsonObject(authentication)) return authentication === null ? config : { ...config, authentication };
+  const { violations } = context;
+  const schemes = authentication["schemes"] ?? [];
+  if (!Array.isArray(schemes)) {
+    const before = violations.length;
+    addViolation(violations, mustBe("an array", schemes));
+    prefixMember(violations, before, `${name}.authentication.schemes`);
+    return config;
+  }
+  const [scheme = null] = schemes;
+  // An empty `authentication` means none.
+  if (scheme === null && (authentication["credentials"] ?? null) === null) return config;
+  return { ...config, authentication: { ...pick(authentication, ["credentials"]), scheme } };
+}
+
+/** A length that covers any history: 0.1 returns none unless a number is given. */
+const allHistory = 1_000;
+
+function sendToParams({ message, configuration, metadata }: SendMessageRequest): JsonObject {
+  const { acceptedOutputModes = [], historyLength = 0, taskPushNotificationConfig: config } = configuration ?? {};
+  const modes = [...new Set(acceptedOutputModes.flatMap(toModes))];
+  const params: JsonObject = { id: message?.taskId ?? "" };
+  if (message !== undefined && message.contextId !== "") params["sessionId"] = message.contextId;
+  if (message !== undefined) params["message"] = messageToJson(message);
+  if (modes.length > 0) params["acceptedOutputModes"] = modes;
+  if (config !== undefined) params["pushNotification"] = pushConfigToJson(config);
+  if (historyLength !== 0) params["historyLength"] = historyLength;
+  if (metadata !== undefined) params["metadata"] = metadata;
+  return params;
+}
+
+// Replies.
 
 /** Returns the task in reply to a send or a get. The core limits the history. */
 function taskReplyToJson(task: Task | undefined): JsonObject {
   return taskToJson(task ?? create(TaskSchema), { history: true });
-}
-
-function sendReplyFromJson(json: JsonValue | undefined, request?: SendMessageRequest): SendMessageResponse {
-  const { message, configuration } = request ?? {};
-  const namedTask = { taskId: message?.taskId ?? "", contextId: message?.contextId ?? "" };
-  const task = taskFromJson("sendMessage", json, { namedTask, historyLength: configuration?.historyLength });
-  return { $typeName: typeNames.SendMessageResponse, payload: { case: "task", value: task } };
-}
-
-function getReplyFromJson(json: JsonValue | undefined, request?: GetTaskRequest): Task {
-  const namedTask = { taskId: request?.id ?? "", contextId: "" };
-  return taskFromJson("getTask", json, { namedTask, historyLength: request?.historyLength });
 }
 
 interface TaskReading {
@@ -219,58 +331,40 @@ function configFromJson(
   return result;
 }
 
-function configsFromJson(
-  json: JsonValue | undefined,
-  request?: ListTaskPushNotificationConfigsRequest,
-): ListTaskPushNotificationConfigsResponse {
-  const emptyConfig = create(TaskPushNotificationConfigSchema, { taskId: request?.taskId ?? "" });
-  const config = configFromJson("listTaskPushNotificationConfigs", json, emptyConfig);
-  const configs = config.url === "" ? [] : [config];
-  return { $typeName: typeNames.ListTaskPushNotificationConfigsResponse, configs, nextPageToken: "" };
-}
-
-// Requests of the model → params of 0.1.
-
-/** A length that covers any history: 0.1 returns none unless a number is given. */
-const allHistory = 1_000;
-
-function sendToParams({ message, configuration, metadata }: SendMessageRequest): JsonObject {
-  const { acceptedOutputModes = [], historyLength = 0, taskPushNotificationConfig: config } = configuration ?? {};
-  const modes = [...new Set(acceptedOutputModes.flatMap(toModes))];
-  const params: JsonObject = { id: message?.taskId ?? "" };
-  if (message !== undefined && message.contextId !== "") params["sessionId"] = message.contextId;
-  if (message !== undefined) params["message"] = messageToJson(message);
-  if (modes.length > 0) params["acceptedOutputModes"] = modes;
-  if (config !== undefined) params["pushNotification"] = pushConfigToJson(config);
-  if (historyLength !== 0) params["historyLength"] = historyLength;
-  if (metadata !== undefined) params["metadata"] = metadata;
-  return params;
-}
-
-function getToParams({ id, historyLength = allHistory }: GetTaskRequest): JsonObject {
-  return historyLength === 0 ? { id } : { id, historyLength };
-}
-
-function cancelToParams({ id, metadata }: CancelTaskRequest): JsonObject {
-  return metadata === undefined ? { id } : { id, metadata };
-}
-
-function subscribeToParams({ id }: SubscribeToTaskRequest): JsonObject {
-  return { id };
-}
-
 /** A configuration with its task, as a request sets it and replies have it. */
 function configToJson(config: TaskPushNotificationConfig): JsonObject {
   return { id: config.taskId, pushNotificationConfig: pushConfigToJson(config) };
 }
 
-function configToParams({
-  taskId,
-}: GetTaskPushNotificationConfigRequest | ListTaskPushNotificationConfigsRequest): JsonObject {
-  return { id: taskId };
-}
+// The names of fields in violations.
 
-/** 0.1 has no delete; setting `null` has the same effect. */
-function deleteToParams({ taskId }: DeleteTaskPushNotificationConfigRequest): JsonObject {
-  return { id: taskId, pushNotificationConfig: null };
+const sendRenames: readonly (readonly [field: RegExp, oldName: string])[] = [
+  [/^message\.taskId$/, "id"],
+  [/^message\.contextId$/, "sessionId"],
+  [/^configuration\.taskPushNotificationConfig\.id$/, "id"],
+  [/^configuration\.taskPushNotificationConfig/, "pushNotification"],
+  [/^configuration\./, ""],
+  [/(parts\[\d+\])\.raw$/, "$1.file.bytes"],
+  [/(parts\[\d+\])\.url$/, "$1.file.uri"],
+  [/(parts\[\d+\])\.filename$/, "$1.file.name"],
+  [/(parts\[\d+\])\.mediaType$/, "$1.file.mimeType"],
+  [/authentication\.scheme$/, "authentication.schemes[0]"],
+];
+
+const setRenames: typeof sendRenames = [
+  [/^(?=url|token|authentication)/, "pushNotificationConfig."],
+  [/authentication\.scheme$/, "authentication.schemes[0]"],
+  [/^taskId$/, "id"],
+];
+
+const renames: { readonly [K in OperationName]?: typeof sendRenames } = {
+  sendMessage: sendRenames,
+  sendStreamingMessage: sendRenames,
+  createTaskPushNotificationConfig: setRenames,
+  getTaskPushNotificationConfig: [[/^taskId$/, "id"]],
+};
+
+/** Returns the 0.1 name of a field that violates a rule of 1.0. Names of 0.1 stay unchanged. */
+export function oldField(operation: OperationName, field: string): string {
+  return (renames[operation] ?? []).reduce((name, [pattern, oldName]) => name.replace(pattern, oldName), field);
 }

@@ -4,7 +4,7 @@ import { errorFromDetails } from "../../protocol/error-details.js";
 import { type A2AError, type ErrorCode, errorTable, formatErrorMessage } from "../../protocol/errors.js";
 import type { Operation } from "../../protocol/operations.js";
 import { violationText } from "../../protocol/violations.js";
-import { oldField } from "./read-params.js";
+import { oldField } from "./codec.js";
 
 // Errors of 0.1. Some of its numbers have another meaning in later versions.
 

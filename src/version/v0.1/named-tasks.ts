@@ -2,12 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { createStepStream, endStep, type Step, type StepStream } from "../../protocol/async/steps.js";
 import { changeContext, type ServerContext } from "../../protocol/context.js";
 import { A2AError, changeError } from "../../protocol/errors.js";
-import {
-  GetTaskRequestSchema,
-  type SendMessageRequest,
-  type SendMessageResponse,
-  type TaskPushNotificationConfig,
-} from "../../protocol/model.js";
+import { GetTaskRequestSchema, type SendMessageRequest, type SendMessageResponse } from "../../protocol/model.js";
 import type { Operations, StreamItem } from "../../protocol/operations.js";
 import {
   messageUnderName,
@@ -37,15 +32,6 @@ const maxTries = 20;
 export function withTaskNames(handler: Handler, names: TaskNames): Handler {
   return {
     ...handler,
-    ...namedSends(handler, names),
-    ...namedTasks(handler, names),
-    ...namedPushConfigs(handler, names),
-  };
-}
-
-function namedSends(handler: Handler, names: TaskNames): Pick<Handler, "sendMessage" | "sendStreamingMessage"> {
-  const readName = ({ message }: SendMessageRequest): string => message?.taskId ?? "";
-  return {
     async sendMessage(request, context) {
       const name = readName(request);
       if (name === "") return handler.sendMessage(request, context);
@@ -67,11 +53,6 @@ function namedSends(handler: Handler, names: TaskNames): Pick<Handler, "sendMess
         handler.sendStreamingMessage(await withTaskId(handler, names, request, call), call.context);
       return openNamedStream(name, open, maxTries);
     },
-  };
-}
-
-function namedTasks(handler: Handler, names: TaskNames): Pick<Handler, "getTask" | "cancelTask" | "subscribeToTask"> {
-  return {
     getTask: (request, context) =>
       callById(names, { context, name: request.id }, async (id) =>
         taskUnderName(await handler.getTask({ ...request, id }, context), request.id),
@@ -85,41 +66,26 @@ function namedTasks(handler: Handler, names: TaskNames): Pick<Handler, "getTask"
       const open = async () => handler.subscribeToTask({ ...request, id: await findId(names, call) }, context);
       return openNamedStream(request.id, open, 1);
     },
-  };
-}
-
-type PushConfigs = Pick<
-  Handler,
-  | "createTaskPushNotificationConfig"
-  | "getTaskPushNotificationConfig"
-  | "listTaskPushNotificationConfigs"
-  | "deleteTaskPushNotificationConfig"
->;
-
-function namedPushConfigs(handler: Handler, names: TaskNames): PushConfigs {
-  const renameConfig = (config: TaskPushNotificationConfig, taskId: string): TaskPushNotificationConfig => ({
-    ...config,
-    taskId,
-  });
-  return {
     createTaskPushNotificationConfig(request, context) {
       const name = request.taskId;
       const namingContext = changeContext(context, { taskName: name });
-      return callById(names, { context, name }, async (taskId) =>
-        renameConfig(await handler.createTaskPushNotificationConfig({ ...request, taskId }, namingContext), name),
-      );
+      return callById(names, { context, name }, async (taskId) => ({
+        ...(await handler.createTaskPushNotificationConfig({ ...request, taskId }, namingContext)),
+        taskId: name,
+      }));
     },
     getTaskPushNotificationConfig(request, context) {
       const name = request.taskId;
-      return callById(names, { context, name }, async (taskId) =>
-        renameConfig(await handler.getTaskPushNotificationConfig({ ...request, taskId }, context), name),
-      );
+      return callById(names, { context, name }, async (taskId) => ({
+        ...(await handler.getTaskPushNotificationConfig({ ...request, taskId }, context)),
+        taskId: name,
+      }));
     },
     listTaskPushNotificationConfigs(request, context) {
       const name = request.taskId;
       return callById(names, { context, name }, async (taskId) => {
         const page = await handler.listTaskPushNotificationConfigs({ ...request, taskId }, context);
-        return { ...page, configs: page.configs.map((config) => renameConfig(config, name)) };
+        return { ...page, configs: page.configs.map((config) => ({ ...config, taskId: name })) };
       });
     },
     deleteTaskPushNotificationConfig(request, context) {
@@ -127,6 +93,10 @@ function namedPushConfigs(handler: Handler, names: TaskNames): PushConfigs {
       return callById(names, { context, name: request.taskId }, remove);
     },
   };
+}
+
+function readName({ message }: SendMessageRequest): string {
+  return message?.taskId ?? "";
 }
 
 /** Calls `invoke` with the id of the named task. An unknown name is used as an id. */

@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { StreamItem } from "../../protocol/operations.js";
+import type { StreamResponse } from "../../protocol/model.js";
 import type { PushAdapter } from "../codec.js";
 import { completedTask, statusToJson, taskToJson } from "./write-objects.js";
 
@@ -10,17 +10,13 @@ export const pushAdapter: PushAdapter = {
   mediaType: "application/json",
   tokenHeaders: ["X-A2A-Notification-Token"],
   delivers: "task",
-  write: ({ response: { payload } }: StreamItem) => JSON.stringify(writeNotification(payload)),
+  write({ response }) {
+    const task = writeTask(response);
+    return JSON.stringify({ eventType: "taskUpdate", taskId: task["id"] ?? "", ...task });
+  },
 };
 
-type Payload = StreamItem["response"]["payload"];
-
-function writeNotification(payload: Payload): JsonObject {
-  const task = writeTask(payload);
-  return { eventType: "taskUpdate", taskId: task["id"] ?? "", ...task };
-}
-
-function writeTask(payload: Payload): JsonObject {
+function writeTask({ payload }: StreamResponse): JsonObject {
   switch (payload.case) {
     case "task":
       return taskToJson(payload.value, { history: false });

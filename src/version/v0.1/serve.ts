@@ -1,15 +1,8 @@
 import { create } from "@bufbuild/protobuf";
 import { createStepStream, type Step } from "../../protocol/async/steps.js";
 import { changeContext, type ServerContext } from "../../protocol/context.js";
-import { type TaskPushNotificationConfig, TaskPushNotificationConfigSchema } from "../../protocol/model.js";
-import {
-  findOperation,
-  type Operation,
-  type OperationName,
-  type Operations,
-  type RequestOf,
-  type StreamItem,
-} from "../../protocol/operations.js";
+import { type TaskPushNotificationConfig, TaskPushNotificationConfigSchema, typeNames } from "../../protocol/model.js";
+import type { OperationName, Operations, StreamItem } from "../../protocol/operations.js";
 import type { TaskNames } from "../../protocol/task-names.js";
 import { serveV03 } from "../v0.3/serve.js";
 import { withTaskNames } from "./named-tasks.js";
@@ -32,7 +25,10 @@ export function serveV01(handler: Handler, names: TaskNames): Handler {
     async createTaskPushNotificationConfig(request, context) {
       if (request.url !== "") return newerHandler.createTaskPushNotificationConfig(request, context);
       const { taskId, id } = await findConfig(newerHandler, request, context);
-      if (id !== "") await newerHandler.deleteTaskPushNotificationConfig(deleteRequest(taskId, id), context);
+      if (id !== "") {
+        const $typeName = typeNames.DeleteTaskPushNotificationConfigRequest;
+        await newerHandler.deleteTaskPushNotificationConfig({ $typeName, tenant: "", taskId, id }, context);
+      }
       return noConfig(request.taskId);
     },
     getTaskPushNotificationConfig: (request, context) => findConfig(newerHandler, request, context),
@@ -48,22 +44,14 @@ async function findConfig(
   { taskId }: { readonly taskId: string },
   context: ServerContext,
 ): Promise<TaskPushNotificationConfig> {
-  const request = emptyRequest<"listTaskPushNotificationConfigs">(findOperation("listTaskPushNotificationConfigs"));
-  const { configs } = await handler.listTaskPushNotificationConfigs({ ...request, taskId }, context);
+  const $typeName = typeNames.ListTaskPushNotificationConfigsRequest;
+  const request = { $typeName, tenant: "", taskId, pageSize: 0, pageToken: "" } as const;
+  const { configs } = await handler.listTaskPushNotificationConfigs(request, context);
   return configs.find(({ id }) => id === taskId) ?? configs[0] ?? noConfig(taskId);
 }
 
 function noConfig(taskId: string): TaskPushNotificationConfig {
   return create(TaskPushNotificationConfigSchema, { taskId });
-}
-
-function deleteRequest(taskId: string, id: string): RequestOf<"deleteTaskPushNotificationConfig"> {
-  const request = emptyRequest<"deleteTaskPushNotificationConfig">(findOperation("deleteTaskPushNotificationConfig"));
-  return { ...request, taskId, id };
-}
-
-function emptyRequest<K extends OperationName>({ input }: Operation): RequestOf<K> {
-  return create(input) as RequestOf<K>;
 }
 
 /** Returns the context without a resume position. */

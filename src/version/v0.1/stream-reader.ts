@@ -7,8 +7,8 @@ import { isTerminal } from "../../protocol/states.js";
 import { violationText } from "../../protocol/violations.js";
 import type { EventHead, StreamReader } from "../codec.js";
 import { unreadableEvent } from "../codec-errors.js";
-import { emitTaskFirst } from "../v0.3/first-task.js";
-import { type NamedTask, upgradeEvent } from "./read-tasks.js";
+import { emitTaskFirst } from "../v0.3/streams.js";
+import { type NamedTask, upgradeEvent } from "./read-objects.js";
 
 /** Names of events that only mark the end of the stream. */
 const endNames: ReadonlySet<unknown> = new Set(["close", "end"]);

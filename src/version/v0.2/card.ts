@@ -1,8 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import type { AgentCard } from "../../protocol/model.js";
-import { flatCard, readFlatCard, readObjects } from "../v0.3/card.js";
-import { listInterfaces } from "../v0.3/card-interfaces.js";
+import { flatCard, listInterfaces, readFlatCard, readObjects } from "../v0.3/card.js";
 
 // The card of 0.2: the 0.3 card without later additions. Agents may list other bindings too, but are called over
 // JSON-RPC.

@@ -7,11 +7,13 @@ import { A2AError, type FieldViolation } from "../../protocol/errors.js";
 import { type AgentCard, AgentCardSchema } from "../../protocol/model.js";
 import { parseVersion } from "../../protocol/service-parameters.js";
 import { mustBe, violationText } from "../../protocol/violations.js";
-import { listInterfaces } from "./card-interfaces.js";
 import { readRequirements, readSchemes, writeRequirements, writeSchemes } from "./security.js";
 
 // The card up to 0.3, converted from and to the JSON of 1.0, since most members are the same. It differs in its
 // interfaces and security, and it requires some members even if they are empty.
+//
+// It lists one main interface and then all interfaces, without their versions. So it may only list interfaces of its own
+// version, and none with a tenant, which these versions lack.
 
 const name = "0.3";
 
@@ -51,6 +53,32 @@ export function flatCard(card: AgentCard): JsonObject {
       requirements === undefined ? skill : { ...skill, security: writeRequirements(requirements) },
     ),
   };
+}
+
+interface CardInterface {
+  readonly url: string;
+  readonly transport: string;
+}
+
+/** The interfaces of an agent, in the form of cards up to 0.3. */
+interface CardInterfaces {
+  /** URL of the main interface: JSON-RPC if the agent has it, since the oldest readers know no other binding. */
+  readonly url: string;
+  readonly preferredTransport: string;
+  /** Every interface, including the main one. */
+  readonly additionalInterfaces: readonly CardInterface[];
+}
+
+/** Returns the interfaces of one version, or `undefined` if the card lists none. */
+export function listInterfaces({ supportedInterfaces }: AgentCard, version: string): CardInterfaces | undefined {
+  const interfaces = supportedInterfaces
+    .filter(({ protocolVersion, tenant }) => parseVersion(protocolVersion) === version && tenant === "")
+    // The gRPC address stays `host:port`, although the text of 0.3 requires a URL: clients pass it to their channel as
+    // it is.
+    .map(({ url, protocolBinding: transport }) => ({ url, transport }));
+  const main = interfaces.find(({ transport }) => transport === "JSONRPC") ?? interfaces[0];
+  if (main === undefined) return undefined;
+  return { url: main.url, preferredTransport: main.transport, additionalInterfaces: interfaces };
 }
 
 /** Reads a peer's card. A card in this form that declares 1.0 or later is called in that version first. */
@@ -96,11 +124,6 @@ export function readFlatCard(
     { lenient: true },
   );
   return message;
-}
-
-interface CardInterface {
-  readonly url: string;
-  readonly transport: string;
 }
 
 /** Returns the distinct interfaces, main one first. Most cards list the main one in both members. */

@@ -1,13 +1,17 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
-import { errorFromDetails } from "../../protocol/error-details.js";
-import { type A2AError, changeError, type ErrorCode, errorTable } from "../../protocol/errors.js";
+import { detailsFromError, errorFromDetails } from "../../protocol/error-details.js";
+import { type A2AError, changeError, type ErrorCode, errorCodeFromHttp, errorTable } from "../../protocol/errors.js";
+import { grpcStatusNames } from "../../protocol/grpc-status.js";
 import type { Operation } from "../../protocol/operations.js";
 import { violationText } from "../../protocol/violations.js";
 import { oldViolation } from "./json/paths.js";
 
-// Errors of 0.3. Over JSON-RPC they have no `data`: one of the two Go clients of 0.3 fails to decode a list there and
-// the other an object, and both then lose the whole error. So the message carries what `data` would.
+// Errors of 0.3: their classes, then their forms over JSON-RPC and over HTTP+JSON.
+//
+// Over JSON-RPC they have no `data`: one of the two Go clients of 0.3 fails to decode a list there and the other an object,
+// and both then lose the whole error. So the message carries what `data` would. Over HTTP+JSON the specification does not
+// define the body, and each SDK has its own. We write a body that all SDKs can read, and read the bodies of all of them.
 
 interface ErrorClass {
   readonly code: ErrorCode;
@@ -93,7 +97,7 @@ const otherNames: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>([
 ]);
 
 /** Returns the JSON-RPC number of an error. */
-export function findErrorNumber(code: ErrorCode): number {
+function findErrorNumber(code: ErrorCode): number {
   if (code === "unauthenticated") return unauthenticatedNumber;
   return code === "permissionDenied" ? permissionDeniedNumber : errorTable[code].jsonRpc;
 }
@@ -127,14 +131,73 @@ export function errorFromJsonRpc(error: JsonValue | undefined): A2AError {
   const text = typeof message === "string" ? message : "";
   const codeOfNumber = byNumber.get(number) ?? "internalError";
   const code = codeOfNumber === "internalError" ? (byText.get(text.toLowerCase()) ?? codeOfNumber) : codeOfNumber;
-  const result = errorFromDetails(readDetails(data), text, code);
+  // `data` may be an object that holds the detail list of 1.0.
+  const details = isJsonObject(data) && Array.isArray(data["details"]) ? data["details"] : data;
+  const result = errorFromDetails(details, text, code);
   if (text !== "") return result;
   return changeError(result, {
     message: byCode.get(result.code)?.text.toLowerCase() ?? "the agent answered with an error",
   });
 }
 
-// `data` may be an object that holds the detail list of 1.0.
-function readDetails(data: JsonValue | undefined): JsonValue | undefined {
-  return isJsonObject(data) && Array.isArray(data["details"]) ? data["details"] : data;
+/** Returns a body that every client family can read. */
+export function httpBodyFromError(error: A2AError): JsonObject {
+  const { code, message } = error;
+  const { http, grpc } = errorTable[code];
+  const status = grpcStatusNames[grpc] ?? "UNKNOWN";
+  return {
+    code: findErrorNumber(code),
+    message,
+    type: findErrorClass(code),
+    error: { code: http, status, message, details: detailsFromError(error) },
+  };
+}
+
+/**
+ * Reads the body of a failed call: by its number or reason, otherwise by a class name, by its text, or by the status.
+ * Never throws.
+ */
+export function errorFromHttp(status: number, json: JsonValue | undefined): A2AError {
+  const body = isJsonObject(json) ? json : {};
+  const inner = isJsonObject(body["error"]) ? body["error"] : body;
+  const message = readText(body["message"]) ?? readText(inner["message"]) ?? readText(body["detail"] ?? body["title"]);
+  const text = message ?? `the agent answered with HTTP status ${status}`;
+  const details = inner["details"] ?? body["data"];
+  return errorFromDetails(details, text, findCode(status, body, message ?? ""));
+}
+
+function findCode(status: number, body: JsonObject, text: string): ErrorCode {
+  const { code, type } = body;
+  // Some bodies use this name for the HTTP status.
+  if (typeof code === "number" && code < 0) return errorFromJsonRpc({ code, message: text }).code;
+  const codeOfType = typeof type === "string" ? findErrorByClass(type.slice(type.lastIndexOf("/") + 1)) : undefined;
+  if (codeOfType !== undefined) return codeOfType;
+  const codeOfText = errorFromJsonRpc({ message: text }).code;
+  if (codeOfText !== "internalError") return codeOfText;
+  // Some servers reply to an unknown path with a body.
+  const isOfAgent = readText(body["message"]) !== undefined || isJsonObject(body["error"]);
+  if (status === 404) return isOfAgent ? "taskNotFound" : "methodNotFound";
+  return codesByStatus.get(status) ?? errorCodeFromHttp(status);
+}
+
+/** Errors of 0.3 for statuses that mean another error in later versions, or none. */
+const codesByStatus: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
+  [409, "taskNotCancelable"],
+  [415, "contentTypeNotSupported"],
+  [422, "invalidParams"],
+  [501, "unsupportedOperation"],
+]);
+
+/** Returns the error in an event of a stream, in either of two known forms, or `undefined` for other events. */
+export function errorFromEvent(json: JsonValue): A2AError | undefined {
+  if (!isJsonObject(json)) return undefined;
+  const { error, code, message } = json;
+  const isError = isJsonObject(error) || (typeof code === "number" && typeof message === "string");
+  if (!isError) return undefined;
+  const status = isJsonObject(error) ? error["code"] : undefined;
+  return errorFromHttp(typeof status === "number" && status >= 400 ? status : 500, json);
+}
+
+function readText(value: JsonValue | undefined): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
 }

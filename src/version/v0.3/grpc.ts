@@ -7,12 +7,12 @@ import { foreignNamesIn } from "../foreign-names.js";
 import type { VersionOptions } from "../options.js";
 import { callV03 } from "./call.js";
 import { findErrorByClass, findErrorClass, isUnimplemented } from "./errors.js";
+import { eventEncoder, readEvent, writeEvent } from "./proto/messages.js";
 import { A2AService, type WireStreamResponse } from "./proto/model.js";
 import { findReply, findRequest, finishReply, requestReading, rpcs, violationsIn } from "./proto/operations.js";
 import { Peers } from "./proto/peers.js";
-import { closingReader, closingWriter, eventEncoder } from "./proto/stream.js";
-import { readEvent, writeEvent } from "./proto/task.js";
 import { serveV03 } from "./serve.js";
+import { closingReader, closingWriter } from "./streams.js";
 
 const encodeEvent = eventEncoder(writeEvent, true);
 

@@ -10,15 +10,14 @@ import { encodeOnce } from "../encode-once.js";
 import type { VersionOptions } from "../options.js";
 import { queryFromJson } from "../query.js";
 import { callV03 } from "./call.js";
-import { kindJsonCodecs } from "./json/codec.js";
+import { errorFromEvent, errorFromHttp, httpBodyFromError } from "./errors.js";
+import { kindJsonCodecs, readEvent } from "./json/codec.js";
 import { camelCase, snakeCase } from "./json/names.js";
-import { readEvent } from "./json/reply.js";
 import { eventToKindJson } from "./json/write.js";
-import { errorFromEvent, errorFromHttp, httpBodyFromError } from "./proto/http-errors.js";
-import { queryJson } from "./proto/json-requests.js";
+import { queryJson } from "./proto/json.js";
 import { plainRoutes } from "./proto/routes.js";
-import { closingReader, closingWriter } from "./proto/stream.js";
 import { serveV03 } from "./serve.js";
+import { closingReader, closingWriter } from "./streams.js";
 
 // HTTP+JSON of 0.3 as the Go SDK speaks it from 2.0 on: the paths of 1.0 with the JSON-RPC objects of 0.3, in snake
 // case. Its callers declare their version; without that, the paths belong to 1.0.

@@ -11,17 +11,15 @@ import { unreadableEvent } from "../codec-errors.js";
 import type { VersionOptions } from "../options.js";
 import { queryFromJson } from "../query.js";
 import { callV03 } from "./call.js";
-import { refusesBody } from "./errors.js";
+import { errorFromEvent, errorFromHttp, httpBodyFromError, refusesBody } from "./errors.js";
 import { snakeAdapter } from "./http-json-snake.js";
-import { errorFromEvent, errorFromHttp, httpBodyFromError } from "./proto/http-errors.js";
-import { protoJsonCodecs } from "./proto/json.js";
-import { queryJson } from "./proto/json-requests.js";
+import { protoJsonCodecs, queryJson } from "./proto/json.js";
+import { eventEncoder, readEvent, writeEvent } from "./proto/messages.js";
 import { StreamResponseSchema } from "./proto/model.js";
 import { Peers } from "./proto/peers.js";
 import { routes } from "./proto/routes.js";
-import { closingReader, closingWriter, eventEncoder, type ReadEvent } from "./proto/stream.js";
-import { readEvent, writeEvent } from "./proto/task.js";
 import { serveV03 } from "./serve.js";
+import { closingReader, closingWriter, type ReadEvent } from "./streams.js";
 
 const encodeEvent = eventEncoder(
   (response, form, final) => JSON.stringify(writeJson(StreamResponseSchema, writeEvent(response, form, final))),
@@ -92,15 +90,11 @@ function tryConfigBodies(
       try {
         return await attempt(wantsBare);
       } catch (error) {
-        if (!isRefusedBody(error) || config.id === "") throw error;
+        if (!(error instanceof A2AError && refusesBody(error.code)) || config.id === "") throw error;
         const reply = await attempt(!wantsBare).catch(() => Promise.reject(error));
         wantsBare = !wantsBare;
         return reply;
       }
     },
   };
-}
-
-function isRefusedBody(error: unknown): boolean {
-  return error instanceof A2AError && refusesBody(error.code);
 }

@@ -3,8 +3,7 @@ import type { ValidationLimits } from "../../protocol/validation-limits.js";
 import type { JsonRpcAdapter } from "../codec.js";
 import { callV03 } from "./call.js";
 import { errorFromJsonRpc, jsonRpcFromError } from "./errors.js";
-import type { CardForm } from "./json/card.js";
-import { kindJsonCodecs } from "./json/codec.js";
+import { type CardForm, kindJsonCodecs } from "./json/codec.js";
 import { kindJsonStreamReader, kindJsonStreamWriter } from "./json/stream.js";
 import { serveV03 } from "./serve.js";
 

@@ -1,4 +1,3 @@
-import { create } from "@bufbuild/protobuf";
 import { createStepStream, endStep, type Step, type StepStream } from "../../protocol/async/steps.js";
 import type { ServerContext } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
@@ -10,9 +9,9 @@ import {
   type TaskPushNotificationConfig,
   typeNames,
 } from "../../protocol/model.js";
-import { findOperation, type Operations, type RequestOf, type StreamItem } from "../../protocol/operations.js";
+import type { Operations, StreamItem } from "../../protocol/operations.js";
 import { isTerminal } from "../../protocol/states.js";
-import { isLastEvent } from "./finals.js";
+import { isLastEvent } from "./streams.js";
 
 type Handler = Operations<ServerContext>;
 
@@ -35,10 +34,13 @@ export function serveV03(handler: Handler): Handler {
         request.id === "" ? { ...request, id: request.taskId } : request,
         context,
       ),
-    getTaskPushNotificationConfig: async (request, context) =>
-      request.id === ""
-        ? ownConfig(await allConfigs(handler, listRequest(request), context), request.taskId)
-        : handler.getTaskPushNotificationConfig(request, context),
+    async getTaskPushNotificationConfig(request, context) {
+      if (request.id !== "") return handler.getTaskPushNotificationConfig(request, context);
+      const { taskId, tenant } = request;
+      const $typeName = typeNames.ListTaskPushNotificationConfigsRequest;
+      const configs = await allConfigs(handler, { $typeName, tenant, taskId, pageSize: 0, pageToken: "" }, context);
+      return ownConfig(configs, taskId);
+    },
     async listTaskPushNotificationConfigs(request, context) {
       const configs = await allConfigs(handler, request, context);
       return { $typeName: typeNames.ListTaskPushNotificationConfigsResponse, configs, nextPageToken: "" };
@@ -63,16 +65,9 @@ function withConfigId(request: SendMessageRequest): SendMessageRequest {
   return { ...request, configuration: { ...configuration, taskPushNotificationConfig: { ...config, id } } };
 }
 
-type ListRequest = ListTaskPushNotificationConfigsRequest;
-
-function listRequest({ taskId, tenant }: { readonly taskId: string; readonly tenant: string }): ListRequest {
-  const { input } = findOperation("listTaskPushNotificationConfigs");
-  return { ...(create(input) as RequestOf<"listTaskPushNotificationConfigs">), taskId, tenant };
-}
-
 async function allConfigs(
   handler: Handler,
-  request: ListRequest,
+  request: ListTaskPushNotificationConfigsRequest,
   context: ServerContext,
 ): Promise<TaskPushNotificationConfig[]> {
   const configs: TaskPushNotificationConfig[] = [];

@@ -105,7 +105,7 @@ function hasPayload(message: AnyMessage): boolean {
 }
 
 /** The JSON text of events, each encoded once. */
-export function createEventTexts({ jsonTexts }: Pick<ServerCode, "jsonTexts">): EventTexts {
+export function createEventTexts({ jsonTexts }: ServerCode): EventTexts {
   return encodeTextOnce(
     (response) => JSON.stringify(writeJson(StreamResponseSchema, response)),
     (response) => jsonTexts(StreamResponseSchema, response),

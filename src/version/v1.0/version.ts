@@ -1,16 +1,24 @@
-import type { JsonValue } from "@bufbuild/protobuf";
+import { type Message as AnyMessage, isMessage, type JsonValue } from "@bufbuild/protobuf";
 import type { validate } from "../../protocol/check/validate.js";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
+import { invalidParams } from "../../protocol/errors.js";
 import { httpRoutes, sortRoutes } from "../../protocol/http-routes.js";
-import { AgentCardSchema } from "../../protocol/model.js";
+import { A2AService, AgentCardSchema, ListTasksRequestSchema, type StreamResponse } from "../../protocol/model.js";
 import { operations } from "../../protocol/operations.js";
 import { a2aMediaType } from "../../protocol/service-parameters.js";
 import type { ValidationLimits } from "../../protocol/validation-limits.js";
-import type { HttpJsonAdapter, HttpRoute, JsonRpcAdapter, StreamReader, Version } from "../codec.js";
+import type {
+  GrpcAdapter,
+  HttpJsonAdapter,
+  HttpRoute,
+  JsonRpcAdapter,
+  StreamReader,
+  StreamWriter,
+  Version,
+} from "../codec.js";
 import { queryFromJson, queryToJson } from "../query.js";
 import { readCard, writeCard } from "./card.js";
 import { errorFromHttp, errorFromJsonRpc, httpBodyFromError, jsonRpcFromError } from "./errors.js";
-import { grpcAdapter } from "./grpc.js";
 import { createEventTexts, createStreamWriter, jsonCodecs, jsonStreamReader, type ServerCode } from "./json.js";
 
 // Version 1.0, which is the model's own: its objects are the model's messages, and its methods are the service's.
@@ -33,7 +41,7 @@ export interface ServerParts extends ServerCode {
 
 /** Version 1.0. Requests are checked against the limits when they are read. */
 export function createVersion(limits: ValidationLimits, server: ServerParts): Version {
-  const { validate } = server;
+  const { validate, foreignNamesIn } = server;
   const eventTexts = createEventTexts(server);
   const streamWriter = createStreamWriter(eventTexts);
   const adapter = { version: name, isImplied: false, declares: name, extensionsName: "A2A-Extensions" };
@@ -61,6 +69,25 @@ export function createVersion(limits: ValidationLimits, server: ServerParts): Ve
     writeError: httpBodyFromError,
     readError: errorFromHttp,
   };
+  // The messages of gRPC are the model, so they are only validated.
+  const grpc: GrpcAdapter = {
+    ...adapter,
+    methods,
+    service: A2AService,
+    readRequest({ input }, wire) {
+      // Peers send proto3's default of zero for an unset field. Zero is no valid page size.
+      if (isMessage(wire, ListTasksRequestSchema) && wire.pageSize === 0) delete wire.pageSize;
+      const violations = validate(input, wire, limits);
+      if (violations.length > 0) throw invalidParams(...violations);
+      return wire;
+    },
+    foreignNamesIn: (operation, json) => foreignNamesIn("1.0", operation.name, json),
+    writeRequest: (_, request) => request,
+    readReply: (_, wire) => wire,
+    writeReply: (_, reply) => reply,
+    writeStream: () => grpcStreamWriter,
+    readStream: () => grpcStreamReader,
+  };
   // Known receivers expect different header names.
   const tokenHeaders = ["X-A2A-Notification-Token", "A2A-Notification-Token"];
   const push = { mediaType: a2aMediaType, tokenHeaders, delivers: "event", write: eventTexts.text } as const;
@@ -68,7 +95,7 @@ export function createVersion(limits: ValidationLimits, server: ServerParts): Ve
     name,
     jsonRpc,
     httpJson,
-    grpc: grpcAdapter({ ...adapter, methods }, limits, server),
+    grpc,
     push,
     writeCard,
     readCard: (json) => readCard(json, (card) => validate(AgentCardSchema, card)),
@@ -82,4 +109,12 @@ const httpStreamReader: StreamReader<JsonValue> = {
     if (!isJsonObject(error)) return jsonStreamReader.read(json, head);
     throw errorFromHttp(typeof error["code"] === "number" ? error["code"] : 500, json);
   },
+};
+
+const grpcStreamWriter: StreamWriter<AnyMessage> = {
+  write: ({ response, id }) => [{ payload: response, id }],
+};
+
+const grpcStreamReader: StreamReader<StreamResponse> = {
+  read: (response) => (response.payload.case === undefined ? [] : [{ response }]),
 };

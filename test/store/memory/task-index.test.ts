@@ -14,7 +14,7 @@ function newEntry(index: TaskIndex, key: number, owner: string): TaskEntry {
   const [scope, id] = [scopeOf(owner), String(key)];
   const status = { state: TaskState.SUBMITTED, time: key };
   const task = { id, contextId: "c", scope, version: "1.0", status, records: [], bytes: 0 };
-  return new TaskEntry({ ...task, holder: "" }, { key, incarnation: "", lists: index.lists(scope, "c") });
+  return new TaskEntry({ ...task, holder: "" }, key, "", index.lists(scope, "c"));
 }
 
 it("the unfinished tasks of an owner are counted as they change, so that the count reads none of them", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createPresence } from "../../../src/store/postgres/presence.js";
+import { Presence } from "../../../src/store/postgres/signals.js";
 import { createVirtualClock } from "../../support/virtual-clock.js";
 
 /** Longer than a lone process needs to notice that it is alone. */
@@ -8,7 +8,7 @@ const longMs = 30_000;
 function process() {
   const clock = createVirtualClock();
   const words: string[] = [];
-  return { clock, words, presence: createPresence({ clock, send: (word) => words.push(word) }) };
+  return { clock, words, presence: new Presence(clock, (word) => words.push(word)) };
 }
 
 describe("a process on PostgreSQL", () => {

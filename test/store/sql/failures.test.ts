@@ -7,13 +7,13 @@ import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import type { ThreadRequest } from "../../../src/store/sqlite/messages.js";
 import { createRemoteBackend } from "../../../src/store/sqlite/remote-backend.js";
 import { resolveSettings, type SqliteFileOptions } from "../../../src/store/sqlite/settings.js";
-import { createDatabaseThread, type DatabaseThread } from "../../../src/store/sqlite/thread.js";
+import { DatabaseThread } from "../../../src/store/sqlite/thread.js";
 import { alice, appendTo, event, newTask, readHead, status } from "../../../src/testing/contract/fixtures.js";
 import { createTestClock } from "../../../src/testing/test-clock.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 function threadOf(options: SqliteFileOptions): DatabaseThread {
-  return createDatabaseThread({ settings: resolveSettings(options) });
+  return new DatabaseThread({ settings: resolveSettings(options) });
 }
 
 function integrityOf(path: string): unknown {

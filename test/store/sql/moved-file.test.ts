@@ -7,7 +7,7 @@ import { createSqlStore } from "../../../src/store/sql/task-store.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import { createRemoteBackend } from "../../../src/store/sqlite/remote-backend.js";
 import { resolveSettings } from "../../../src/store/sqlite/settings.js";
-import { createDatabaseThread } from "../../../src/store/sqlite/thread.js";
+import { DatabaseThread } from "../../../src/store/sqlite/thread.js";
 import { connectInProcess } from "../../../src/testing/connect-to.js";
 import { alice, newTask } from "../../../src/testing/contract/fixtures.js";
 import { rawCall } from "../../support/http-agent.js";
@@ -217,7 +217,7 @@ it("a store that is closed leaves the locks of another one on the same file in p
 
 describe("the thread of a database that ends", () => {
   function storeOn(path: string) {
-    const thread = createDatabaseThread({ settings: resolveSettings({ path }) });
+    const thread = new DatabaseThread({ settings: resolveSettings({ path }) });
     return { thread, store: createSqlStore(createRemoteBackend(thread)) };
   }
 

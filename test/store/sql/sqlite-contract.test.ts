@@ -7,7 +7,7 @@ import { createSqlStore } from "../../../src/store/sql/task-store.js";
 import { localSqliteBackend } from "../../../src/store/sqlite/database.js";
 import { createRemoteBackend } from "../../../src/store/sqlite/remote-backend.js";
 import { resolveSettings } from "../../../src/store/sqlite/settings.js";
-import { createDatabaseThread, type DatabaseThread } from "../../../src/store/sqlite/thread.js";
+import { DatabaseThread } from "../../../src/store/sqlite/thread.js";
 import { pushStoreContract } from "../../../src/testing/contract/push-store.js";
 import { taskStoreContract } from "../../../src/testing/contract/task-store.js";
 import { createTestClock, type TestClock } from "../../../src/testing/test-clock.js";
@@ -22,7 +22,7 @@ let clock: TestClock;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "trivium-contract-"));
   const settings = resolveSettings({ path: `${folder}/tasks.db`, synchronous: "NORMAL" });
-  thread = createDatabaseThread({ settings, now: () => clock.now() });
+  thread = new DatabaseThread({ settings, now: () => clock.now() });
 });
 afterAll(async () => {
   await thread.close();

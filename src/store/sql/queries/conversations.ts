@@ -8,7 +8,7 @@ import type {
   Conversations,
 } from "../../../core/ports.js";
 import type { Scope } from "../../../protocol/context.js";
-import { sizeOfContextValue } from "../../context-value-size.js";
+import { sizeOfContextValue } from "../../refusals.js";
 import { takeWithin } from "../../take-within.js";
 import { compile, type Params } from "../compile.js";
 import { deleteContext } from "../context-sweep.js";

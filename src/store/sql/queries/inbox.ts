@@ -42,12 +42,10 @@ interface NumberedEntry {
   readonly ordinal: number;
 }
 
-const insertEntry = compile(
-  ({ db }, params: Params<NumberedEntry & Pick<InboxRow, "id" | "kind" | "format" | "bytes">>) => {
-    const { key, ordinal, id, kind, format, bytes } = params;
-    return db.insertInto("trivium_inbox").values({ key, ordinal, id, kind, format, payload: bytes });
-  },
-);
+const insertEntry = compile(({ db }, params: Params<NumberedEntry & InboxRow>) => {
+  const { key, ordinal, id, kind, format, bytes } = params;
+  return db.insertInto("trivium_inbox").values({ key, ordinal, id, kind, format, payload: bytes });
+});
 
 const countEntry = compile(({ db }, { key, ordinal }: Params<NumberedEntry>) =>
   db.updateTable("trivium_tasks").set({ inbox_put: ordinal }).where("key", "=", key),

@@ -2,10 +2,9 @@ import { type SqlBool, sql } from "kysely";
 import type { ListQuery } from "../../../core/ports.js";
 import type { Scope } from "../../../protocol/context.js";
 import { takeWithin } from "../../take-within.js";
-import { compile, compileBy, type Params } from "../compile.js";
+import { compile, compileBy, type Params, type QueryInput } from "../compile.js";
 import type { DbContext } from "../dialect.js";
 import { headFrom, selectHeads } from "../head-row.js";
-import type { QueryInput } from "../param.js";
 import { periodMs, toPeriod } from "../periods.js";
 import { pickScope, type StoredTaskRow } from "../rows.js";
 import { inScope } from "../scope.js";
@@ -159,7 +158,9 @@ function stateColumn(filters: ReadonlySet<string>) {
 }
 
 function countWith(filters: ReadonlySet<string>) {
-  if (filters.has("contextId")) return countIndex(filters);
+  if (filters.has("contextId")) {
+    return compile((context, params: Params<PageArgs>) => selectFiltered(context, params, filters));
+  }
   return filters.has("since") ? sumPeriods(filters) : sumCounts(filters);
 }
 
@@ -185,10 +186,6 @@ function sumPeriods(filters: ReadonlySet<string>) {
       .where("p.period", ">", period)
       .$if(filters.has("state"), (select) => select.where("p.state", "=", state));
   });
-}
-
-function countIndex(filters: ReadonlySet<string>) {
-  return compile((context, params: Params<PageArgs>) => selectFiltered(context, params, filters));
 }
 
 /** Counts the matching tasks in the index of the page. */

@@ -11,11 +11,14 @@ export function taskQueries(context: DbContext): Omit<Pick<Backend, keyof TaskLo
   return {
     taskNamed: async (scope, name) => (await idByName.first(context, { ...scope, name }))?.id,
     read: (scope, id) => readTask(context, scope, id),
-    head: (scope, id) => readHead(context, scope, id),
+    async head(scope, id) {
+      const row = await headById.first(context, { ...scope, id });
+      return row === undefined ? undefined : headFrom(row);
+    },
     recordsAfter: (key, after, limit) => recordsAfter(context, key, { after, limit }),
     recordsAt: (key, seqs) => recordsAt(context, key, seqs),
     compact: (key, upTo, keep) => compactLog(context, { key, upTo, keep }),
-    heads: (keys) => readHeads(context, keys),
+    heads: async (keys) => (keys.length === 0 ? [] : (await headsByKey.all(context, { keys })).map(headFrom)),
     unfinished: async (scope) => (await countUnfinished.first(context, scope))?.count ?? 0,
   };
 }
@@ -26,22 +29,12 @@ export function taskQueries(context: DbContext): Omit<Pick<Backend, keyof TaskLo
 /** Number of attempts. Only retention drops rows, and never the same ones twice. */
 const attempts = 5;
 
-async function readHead(context: DbContext, scope: Scope, id: string): Promise<Head | undefined> {
-  const row = await headById.first(context, { ...scope, id });
-  return row === undefined ? undefined : headFrom(row);
-}
-
 const headById = compile((context, params: Params<TaskId>) =>
   selectHeads(context).where(inScope("t", params)).where("t.id", "=", params.id),
 );
 
 interface TaskId extends Scope {
   readonly id: string;
-}
-
-async function readHeads(context: DbContext, keys: readonly number[]): Promise<readonly Head[]> {
-  if (keys.length === 0) return [];
-  return (await headsByKey.all(context, { keys })).map(headFrom);
 }
 
 const headsByKey = compile((context, { keys }: Params<{ readonly keys: readonly number[] }>) =>

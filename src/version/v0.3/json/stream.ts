@@ -1,13 +1,10 @@
 import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../../protocol/codec/outline/dynamic.js";
-import { typeNames } from "../../../protocol/model.js";
 import type { Operation, StreamItem } from "../../../protocol/operations.js";
-import type { StreamReader, StreamWriter, WireEvent } from "../../codec.js";
+import type { StreamReader, StreamWriter } from "../../codec.js";
 import { encodeOnce } from "../../encode-once.js";
-import { isLastEvent, streamFinals } from "../finals.js";
-import { emitTaskFirst } from "../first-task.js";
-import { resumePoint } from "../resume-point.js";
-import { readEvent } from "./reply.js";
+import { closingWriter, emitTaskFirst, isLastEvent, resumePoint } from "../streams.js";
+import { readEvent } from "./codec.js";
 import { eventToKindJson } from "./write.js";
 
 /** The text of an event that is not final, encoded once. */
@@ -17,16 +14,7 @@ const finalText = encodeOnce((response) => JSON.stringify(eventToKindJson(respon
 
 /** Server end of a stream of kind-JSON. */
 export function kindJsonStreamWriter(operation: Operation, request: AnyMessage): StreamWriter<string> {
-  const finals = streamFinals(operation, request);
-  return {
-    write: (item) => [{ payload: finals.isFinal(item.response) ? finalText(item) : kindJsonText(item), id: item.id }],
-    end(): readonly WireEvent<string>[] {
-      const value = finals.closing();
-      if (value === undefined) return [];
-      const payload = { case: "statusUpdate", value } as const;
-      return [{ payload: finalText({ response: { $typeName: typeNames.StreamResponse, payload } }) }];
-    },
-  };
+  return closingWriter(operation, request, (item, final) => (final ? finalText(item) : kindJsonText(item)));
 }
 
 /** Client end of a stream of kind-JSON. Skips empty events and those of unknown kinds. */

@@ -3,8 +3,7 @@ import { readJson } from "../../../protocol/codec/json/reader.js";
 import { writeJson } from "../../../protocol/codec/json/writer.js";
 import { isJsonObject } from "../../../protocol/codec/outline/dynamic.js";
 import { type AgentCard, AgentCardSchema as ModelSchema } from "../../../protocol/model.js";
-import { readCard, readObjects } from "../card.js";
-import { listInterfaces } from "../card-interfaces.js";
+import { listInterfaces, readCard, readObjects } from "../card.js";
 import { AgentCardSchema, type WireCard } from "./model.js";
 
 // The card in 0.3's schema: security as in 1.0, everything else as in 0.3's other JSON. Cards are requested rarely, so
@@ -25,7 +24,8 @@ export function writeWireCard(card: AgentCard): WireCard {
   const json: JsonObject = {
     ...same,
     protocolVersion: "0.3.0",
-    ...{ url, preferredTransport },
+    url,
+    preferredTransport,
     additionalInterfaces: additionalInterfaces.map((each) => ({ ...each })),
     capabilities: abilities,
     security: securityRequirements ?? [],

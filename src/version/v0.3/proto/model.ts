@@ -20,7 +20,6 @@ import { fileFromOutlines } from "../../../protocol/codec/outline/outline.js";
 export type {
   AgentCard as WireCard,
   Artifact as WireArtifact,
-  AuthenticationInfo as WireAuthentication,
   CreateTaskPushNotificationConfigRequest as WireCreateRequest,
   FilePart as WireFile,
   GetTaskPushNotificationConfigRequest as WireConfigRequest,

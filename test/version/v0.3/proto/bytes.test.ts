@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type FilePart, FilePartSchema } from "../../../../gen/a2a/v1/a2a_pb.js";
-import { detectBytesForm, readBytes, writeBytes } from "../../../../src/version/v0.3/proto/bytes.js";
+import { detectBytesForm, readBytes, writeBytes } from "../../../../src/version/v0.3/proto/peers.js";
 
 function fileOf(bytes: Uint8Array | string, mimeType = ""): FilePart {
   const value = typeof bytes === "string" ? new TextEncoder().encode(bytes) : bytes;

@@ -13,12 +13,11 @@ import * as gen from "../../../../gen/a2a/v1/a2a_pb.js";
 import { readJson } from "../../../../src/protocol/codec/json/reader.js";
 import { writeJson } from "../../../../src/protocol/codec/json/writer.js";
 import * as model from "../../../../src/protocol/model.js";
-import type { OperationName } from "../../../../src/protocol/operations.js";
+import { findOperation, type OperationName } from "../../../../src/protocol/operations.js";
 import type { FileBytes } from "../../../../src/version/options.js";
-import type { Reading } from "../../../../src/version/v0.3/proto/parts.js";
-import { replyTranslations } from "../../../../src/version/v0.3/proto/replies.js";
-import { requestTranslations, type Translation } from "../../../../src/version/v0.3/proto/requests.js";
-import { readEvent, writeEvent } from "../../../../src/version/v0.3/proto/task.js";
+import { readEvent, writeEvent } from "../../../../src/version/v0.3/proto/messages.js";
+import { findReply, findRequest, type Translation } from "../../../../src/version/v0.3/proto/operations.js";
+import type { Reading } from "../../../../src/version/v0.3/proto/peers.js";
 import { arbitraryMessage } from "../../../support/arbitrary-message.js";
 import { tries } from "../../../support/tries.js";
 import { arbitraryConfig, arbitraryEvent, arbitrarySend, arbitraryTask, textPart } from "../proto-arbitrary.js";
@@ -31,15 +30,11 @@ const events: Translation = {
 };
 
 function request(name: OperationName): Translation {
-  return requestTranslations[name] ?? missing(name);
+  return findRequest(findOperation(name));
 }
 
 function reply(name: OperationName): Translation {
-  return replyTranslations[name] ?? missing(name);
-}
-
-function missing(name: string): never {
-  throw new TypeError(`no ${name}`);
+  return findReply(findOperation(name));
 }
 
 interface Kind {
@@ -157,12 +152,9 @@ function withoutLosses(value: unknown): void {
 
 describe("what 0.3's schema cannot carry", () => {
   const form = { fileBytes: "base64", references: true } as const;
-  const through = (request: model.SendMessageRequest): model.SendMessageRequest => {
-    const { sendMessage } = requestTranslations;
-    return sendMessage?.read(
-      sendMessage.write(request, form),
-      reading(undefined, "client"),
-    ) as model.SendMessageRequest;
+  const through = (message: model.SendMessageRequest): model.SendMessageRequest => {
+    const sendMessage = request("sendMessage");
+    return sendMessage.read(sendMessage.write(message, form), reading(undefined, "client")) as model.SendMessageRequest;
   };
   const send = (changes: object): model.SendMessageRequest =>
     create(model.SendMessageRequestSchema, { message: { messageId: "m", role: model.Role.USER }, ...changes });
@@ -181,25 +173,25 @@ describe("what 0.3's schema cannot carry", () => {
   });
 
   it("loses the second scheme of a webhook", () => {
-    const { createTaskPushNotificationConfig: translation } = requestTranslations;
+    const translation = request("createTaskPushNotificationConfig");
     const wire = create(gen.CreateTaskPushNotificationConfigRequestSchema, {
       parent: "tasks/t",
       config: { pushNotificationConfig: { url: "u", authentication: { schemes: ["Bearer", "Basic"] } } },
     });
-    expect(translation?.read(wire, reading())).toMatchObject({ authentication: { scheme: "Bearer" } });
+    expect(translation.read(wire, reading())).toMatchObject({ authentication: { scheme: "Bearer" } });
   });
 
   it("loses the metadata of a cancellation", () => {
-    const { cancelTask } = requestTranslations;
-    const wire = cancelTask?.write(create(model.SendMessageRequestSchema, { metadata: { a: 1 } }), form);
+    const cancelTask = request("cancelTask");
+    const wire = cancelTask.write(create(model.SendMessageRequestSchema, { metadata: { a: 1 } }), form);
     expect(wire).not.toHaveProperty("metadata");
   });
 
   it("sends whether to wait, even if the caller has not set it", () => {
-    const { sendMessage } = requestTranslations;
-    expect(sendMessage?.write(send({}), form)).toMatchObject({ configuration: { blocking: true } });
+    const sendMessage = request("sendMessage");
+    expect(sendMessage.write(send({}), form)).toMatchObject({ configuration: { blocking: true } });
     const now = send({ configuration: { returnImmediately: true } });
-    expect(sendMessage?.write(now, form)).toMatchObject({ configuration: { blocking: false } });
+    expect(sendMessage.write(now, form)).toMatchObject({ configuration: { blocking: false } });
   });
 });
 
