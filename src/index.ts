@@ -120,11 +120,14 @@ export type {
   TurnLimits,
 } from "./rates/options.js";
 export {
+  type ConversationAccess,
   createAgent,
   type HostConversations,
   type HostedAgent,
   type HostTasks,
   type MountedAgent,
+  type RunningAgent,
+  type TaskAccess,
   type TaskOwner,
 } from "./server/agent.js";
 export type { Authenticate, Caller } from "./server/authentication.js";
@@ -136,6 +139,7 @@ export type { ServeAgentsOptions, ServedAgentOptions } from "./server/multi-agen
 export type {
   AgentOptions,
   AuthDeclaration,
+  BaseServerOptions,
   HostOptions,
   ListenOptions,
   PushOptions,

@@ -14,7 +14,7 @@ import type { Logger } from "../protocol/logger.js";
 import { defaultFailedAttempts, FailedAttempts } from "../rates/failed-attempts.js";
 import type { Authenticate, Authentication, AuthenticationOptions, Caller } from "./authentication.js";
 import { createNetworkReader } from "./network-reader.js";
-import type { HostOptions } from "./options.js";
+import type { BaseServerOptions } from "./options.js";
 
 // Enforces the options `auth`, `authenticate` and `securityDeclaration`, and lists the requirements in the card. Apart
 // from `authentication.ts` since it is loaded only if one of them is given, and the gate only with `auth`.
@@ -23,7 +23,7 @@ import type { HostOptions } from "./options.js";
 export function cardSecurity({
   auth,
   securityDeclaration,
-}: Pick<HostOptions, "auth" | "securityDeclaration">): CardSecurity | undefined {
+}: Pick<BaseServerOptions, "auth" | "securityDeclaration">): CardSecurity | undefined {
   if (auth === undefined && securityDeclaration === undefined) return undefined;
   const schemes = auth === undefined ? schemesFromJson({ ...securityDeclaration?.schemes }) : listDeclarations(auth);
   const { require = [...schemes.keys()].map((name) => [name]), skills = {} } = auth ?? securityDeclaration ?? {};

@@ -4,7 +4,7 @@ import type { Clock } from "../protocol/async/clock.js";
 import type { CallOrigin, IdentifiedCaller, PeerCertificate, Principal } from "../protocol/context.js";
 import type { Logger } from "../protocol/logger.js";
 import { isLoopback } from "../protocol/loopback.js";
-import type { HostOptions, ListenOptions } from "./options.js";
+import type { BaseServerOptions, ListenOptions } from "./options.js";
 
 // Who calls, the first stage of every call, decided by headers alone.
 //
@@ -48,7 +48,7 @@ export interface Caller {
 export type Authenticate = (caller: Caller) => Principal | undefined | Promise<Principal | undefined>;
 
 export type AuthenticationOptions = Pick<
-  HostOptions & ListenOptions,
+  BaseServerOptions & ListenOptions,
   "auth" | "authenticate" | "securityDeclaration" | "trustProxy" | "tls" | "rate"
 >;
 
@@ -60,13 +60,13 @@ export interface Authentication {
 }
 
 /** Whether each call is authenticated. */
-export function isAuthenticated({ auth, authenticate }: Pick<HostOptions, "auth" | "authenticate">): boolean {
+export function isAuthenticated({ auth, authenticate }: Pick<BaseServerOptions, "auth" | "authenticate">): boolean {
   return auth !== undefined || authenticate !== undefined;
 }
 
 /** Throws unless the options say who may call from other machines. */
 export function assertCallersKnown(
-  options: Pick<HostOptions, "auth" | "authenticate" | "anonymous">,
+  options: Pick<BaseServerOptions, "auth" | "authenticate" | "anonymous">,
   host: string,
   what = `host ${host}`,
 ): void {

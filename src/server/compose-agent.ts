@@ -21,7 +21,7 @@ import type { AgentOptions } from "./options.js";
 import type { ServerLimits } from "./rate-limiter.js";
 import type { TaskProcess } from "./server-process.js";
 
-/** Where an agent is hosted, and the agent whose place it takes there. */
+/** Where an agent is served, and the agent whose place it takes there. */
 export interface LocalAgentEnvironment extends AgentEnvironment {
   readonly replaces?: ComposedLocalAgent | undefined;
   readonly clients?: TurnClients | undefined;
@@ -43,7 +43,7 @@ interface OpenPush {
   users: number;
 }
 
-/** Composes store, handler and card into an agent for a host. */
+/** Composes store, handler and card into an agent that a server or a framework serves. */
 export async function composeAgent(
   options: AgentOptions,
   environment: LocalAgentEnvironment,

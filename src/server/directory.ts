@@ -7,7 +7,7 @@ import { nearest } from "../protocol/nearest.js";
 import type { Version } from "../version/codec.js";
 import { versionNames } from "../version/versions.js";
 import type { ComposedAgent } from "./composition.js";
-import type { HostOptions } from "./options.js";
+import type { BaseServerOptions } from "./options.js";
 
 // The agents of a port, one or many: finds the agent of a call. A server of one agent has it at the root, and every
 // request is for it. Agents with names are found by host, by path, or by the name that a gRPC request has in its tenant.
@@ -30,7 +30,7 @@ export interface DirectoryEntry<A extends ComposedAgent = ComposedAgent> {
   readonly isNamed: boolean;
   readonly destination: AddressedService;
   /** Its options as they were given, without those of the server. */
-  readonly options: HostOptions;
+  readonly options: BaseServerOptions;
   /** Agents of one realm have the same callers. */
   readonly realm: string;
 }

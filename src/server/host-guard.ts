@@ -7,7 +7,7 @@ import { A2AError } from "../protocol/errors.js";
 import { isLoopback } from "../protocol/loopback.js";
 import type { ComposedAgent } from "./composition.js";
 import { createEndpoint } from "./endpoint.js";
-import type { HostOptions } from "./options.js";
+import type { BaseServerOptions } from "./options.js";
 
 // A loopback port is also reachable from web pages in a browser on this machine. With DNS rebinding (a page's host name
 // resolving to 127.0.0.1) such a page is even same-origin. It cannot choose the Host and Origin headers that the
@@ -29,7 +29,7 @@ export interface HostGuard {
   grpc(caller: Caller): HostRefusal | undefined;
 }
 
-export type HostGuardOptions = Pick<HostOptions, "publicUrl" | "cors" | "allowedHosts">;
+export type HostGuardOptions = Pick<BaseServerOptions, "publicUrl" | "cors" | "allowedHosts">;
 
 /** Guards an agent that only this machine reaches. Throws a `TypeError` for invalid host names in `allowedHosts`. */
 export function createHostGuard({ publicUrl, cors, allowedHosts = [] }: HostGuardOptions): HostGuard {

@@ -1,4 +1,4 @@
-import type { AgentOptions, HostOptions, ListenOptions } from "./options.js";
+import type { AgentOptions, BaseServerOptions, ListenOptions } from "./options.js";
 
 /**
  * One of several agents on a port. Its options override those next to `agents`, with three exceptions: `limits` are
@@ -37,6 +37,6 @@ export interface ServeAgentsOptions extends Omit<AgentOptions, "card" | "agent" 
 }
 
 /** Whether an agent says by itself who may call it. */
-export function hasOwnAuth({ auth, authenticate, anonymous }: HostOptions): boolean {
+export function hasOwnAuth({ auth, authenticate, anonymous }: BaseServerOptions): boolean {
   return auth !== undefined || authenticate !== undefined || anonymous !== undefined;
 }

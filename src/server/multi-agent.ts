@@ -16,7 +16,7 @@ import { newId } from "../protocol/id/new-id.js";
 import { type Logger, withFields } from "../protocol/logger.js";
 import { loadOpenTelemetry } from "../telemetry/api.js";
 import { createAdmission } from "./admission.js";
-import { createTaskAccess, type HostedAgent } from "./agent.js";
+import { createTaskAccess, type RunningAgent } from "./agent.js";
 import type { AgentRegistry, PlannedAgent, ServerParts } from "./agent-registry.js";
 import { type Authentication, isAuthenticated, loadSchemes, openAuthentication } from "./authentication.js";
 import { type ComposedLocalAgent, composeAgent } from "./compose-agent.js";
@@ -57,7 +57,7 @@ export interface MultiAgentServer extends ListeningPort {
 export type AgentsServer = MultiAgentServer;
 
 /** One of the agents of a server. Once it is replaced, its members are those of the new agent. */
-export interface ServedAgent extends InProcessAgent, HostedAgent {
+export interface ServedAgent extends InProcessAgent, RunningAgent {
   /** Its path: `/weather`. */
   readonly path: string;
   /** Its base URL: `http://127.0.0.1:41241/weather`. */

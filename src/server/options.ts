@@ -34,7 +34,7 @@ export interface AuthDeclaration {
 }
 
 /** Options that agents and gateways share: bindings, authentication, limits. */
-export interface HostOptions {
+export interface BaseServerOptions {
   /**
    * Bindings to mount, in the card's order of preference. Nothing else is served. Default: `"JSONRPC"`, `"GRPC"` and
    * `"HTTP+JSON"`; then Connect and gRPC-Web are served too, but not on the card. An unknown name is a `TypeError`.
@@ -113,8 +113,11 @@ export interface HostOptions {
   readonly clock?: Clock | undefined;
 }
 
+/** @deprecated Use `BaseServerOptions`. */
+export type HostOptions = BaseServerOptions;
+
 /** Options of an agent, for `serve` and `createAgent`. */
-export interface AgentOptions extends HostOptions {
+export interface AgentOptions extends BaseServerOptions {
   /** Name, description and version are enough; the rest is generated from what is running. */
   readonly card: CardOptions;
   /** The agent: an async generator of events, or an async function. */
@@ -172,7 +175,7 @@ export interface VersionSettings {
 }
 
 /** The version settings of an agent; a plain list names the served versions. */
-export function versionSettings({ versions = {} }: Pick<HostOptions, "versions">): VersionSettings {
+export function versionSettings({ versions = {} }: Pick<BaseServerOptions, "versions">): VersionSettings {
   return isList(versions) ? { served: versions } : versions;
 }
 

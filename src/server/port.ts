@@ -20,7 +20,7 @@ import type { HostGuard } from "./host-guard.js";
 import { createFallback } from "./koa/fallback.js";
 import type { Limits } from "./limits.js";
 import { type Listeners, openListeners } from "./listeners.js";
-import type { HostOptions, ListenOptions } from "./options.js";
+import type { BaseServerOptions, ListenOptions } from "./options.js";
 import type { Load } from "./overload/load.js";
 import { createReadiness, type Readiness } from "./readiness.js";
 
@@ -114,7 +114,7 @@ export interface PortHandlers {
 
 /** Listens, and serves until the port is closed. */
 export async function listenWith(
-  options: HostOptions & ListenOptions,
+  options: BaseServerOptions & ListenOptions,
   serverAddress: ServerAddress,
   handlers: PortHandlers,
 ): Promise<ListeningPort> {
@@ -193,7 +193,7 @@ function loadWhenIdle(load: () => Promise<void>, idle: () => Promise<void>): () 
 }
 
 function createHttp(
-  { app, trustProxy = false, clock }: Pick<HostOptions & ListenOptions, "app" | "trustProxy" | "clock">,
+  { app, trustProxy = false, clock }: Pick<BaseServerOptions & ListenOptions, "app" | "trustProxy" | "clock">,
   handlers: PortHandlers,
   readiness: Readiness,
 ): RequestListener {
