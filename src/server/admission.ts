@@ -84,7 +84,7 @@ export interface AdmissionOptions {
   /** Returns the network of a call, which distinguishes callers that are all one owner. Absent with authentication. */
   readonly readNetwork?: ((call: EnteringCall) => string | undefined) | undefined;
   readonly extensions: readonly { readonly uri: string; readonly required?: boolean | undefined }[];
-  readonly limits: Pick<AdmissionLimits, "streamsPerPrincipal" | "streamsPerProcess">;
+  readonly limits: AdmissionLimits;
   readonly logger: Logger;
   readonly newId: () => string;
 }

@@ -25,7 +25,7 @@ import type { ServerProcess } from "./server-process.js";
 
 /** Parts that a server has once, whatever its agents. */
 export interface ServerParts {
-  readonly options: Pick<BaseServerOptions, "allowedHosts"> & Pick<ListenOptions, "reflection">;
+  readonly options: BaseServerOptions & ListenOptions;
   readonly host: string;
   /** With the authorities of every scheme that reads certificates. */
   readonly tls: TlsOptions | undefined;

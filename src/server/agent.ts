@@ -113,7 +113,7 @@ export async function createAgent(options: AgentOptions): Promise<MountedAgent> 
 }
 
 /** Gives the program that runs an agent access to its tasks and conversations. */
-export function createTaskAccess({ handler }: Pick<ComposedAgent<ReplaceableHandler>, "handler">): RunningAgent {
+export function createTaskAccess({ handler }: ComposedAgent<ReplaceableHandler>): RunningAgent {
   return {
     tasks: {
       wake: (taskId, data, { owner = anonymous.owner, tenant = "" } = {}) =>

@@ -20,10 +20,7 @@ import type { BaseServerOptions } from "./options.js";
 // from `authentication.ts` since it is loaded only if one of them is given, and the gate only with `auth`.
 
 /** The security schemes and requirements that the card lists; `undefined` when there are none. */
-export function cardSecurity({
-  auth,
-  securityDeclaration,
-}: Pick<BaseServerOptions, "auth" | "securityDeclaration">): CardSecurity | undefined {
+export function cardSecurity({ auth, securityDeclaration }: BaseServerOptions): CardSecurity | undefined {
   if (auth === undefined && securityDeclaration === undefined) return undefined;
   const schemes = auth === undefined ? schemesFromJson({ ...securityDeclaration?.schemes }) : listDeclarations(auth);
   const { require = [...schemes.keys()].map((name) => [name]), skills = {} } = auth ?? securityDeclaration ?? {};

@@ -131,7 +131,7 @@ async function createBackend(
 
 /** Opens the deliveries of an agent, or continues those of the agent before it. */
 function openPush(
-  options: Pick<AgentOptions, "push" | "agentId">,
+  options: AgentOptions,
   { core, store: tasks, pushStore, signals }: TaskProcess,
   {
     previous,

@@ -115,17 +115,12 @@ export interface ComposedAgent<H extends RequestHandler = RequestHandler> extend
 const defaultBindings = bindings.filter(({ isCore }) => isCore).map(({ name }) => name);
 
 /** The bindings in the options, by default the protocol's own. */
-export function chooseBindings({
-  bindings: names = defaultBindings,
-}: Pick<BaseServerOptions, "bindings">): readonly Binding[] {
+export function chooseBindings({ bindings: names = defaultBindings }: BaseServerOptions): readonly Binding[] {
   return names;
 }
 
 /** The served bindings: the card's, and the unlisted ones too unless the options list bindings. */
-function servedBindings(
-  { bindings: names }: Pick<BaseServerOptions, "bindings">,
-  listed: readonly Binding[],
-): readonly Binding[] {
+function servedBindings({ bindings: names }: BaseServerOptions, listed: readonly Binding[]): readonly Binding[] {
   return names === undefined
     ? bindingNames.filter((name) => listed.includes(name) || serverBindings[name].isServedUnlisted === true)
     : listed;
@@ -251,7 +246,7 @@ async function loadInterception(interceptors: readonly ServerInterceptor[]): Pro
 
 /** Loads what logs and measures calls; `undefined` when the options ask for neither. */
 export async function loadObserver(
-  { accessLog }: Pick<BaseServerOptions, "accessLog">,
+  { accessLog }: BaseServerOptions,
   { logger, ...parts }: Observation,
 ): Promise<Service["observer"]> {
   if (accessLog !== true && parts.telemetry === undefined) return undefined;

@@ -13,7 +13,7 @@ export interface EndpointOptions extends BindingSetting {
 
 /** The protocol's endpoints by path. Other requests are left to the surrounding server. */
 export function createEndpoint(
-  options: Pick<BaseServerOptions, "basePath" | "cors">,
+  options: BaseServerOptions,
   { bindings, card, ...setting }: EndpointOptions,
 ): HttpEndpoint {
   const names = bindingNames.filter((name) => bindings.includes(name));

@@ -29,9 +29,9 @@ import { type ClientCode, type LocalClientOptions, LocalClients } from "./local-
 import { resolveLogger } from "./log/stderr-logger.js";
 import { hasOwnAuth, type ServeAgentsOptions, type ServedAgentOptions } from "./multi-agent-options.js";
 import { agentPath, servedRule } from "./multi-agent-rules.js";
-import type { AgentOptions } from "./options.js";
+import type { AgentOptions, BaseServerOptions } from "./options.js";
 import type { ListeningPort } from "./port.js";
-import type { RateLimiterOptions, RateLimiterParts, ServerLimits } from "./rate-limiter.js";
+import type { RateLimiterParts, ServerLimits } from "./rate-limiter.js";
 import type { PlannedAgents } from "./serve.js";
 import type { ServerProcess } from "./server-process.js";
 
@@ -146,7 +146,7 @@ function listSkillIds(cards: readonly CardOptions[]): readonly string[] {
 
 /** Loads and creates the limits that the agents have together; `undefined` without limits. */
 async function loadServerLimits(
-  options: Pick<RateLimiterOptions, "rate">,
+  options: BaseServerOptions,
   parts: Pick<RateLimiterParts, "clock" | "logger" | "skills">,
 ): Promise<ServerLimits | undefined> {
   if (options.rate === undefined) return undefined;
@@ -268,7 +268,7 @@ function planAgent(
 
 /** The options of one agent, with those that hold for all. */
 function mergeOptions(
-  { options: shared, limits: serverLimits }: Pick<SharedParts, "options" | "limits">,
+  { options: shared, limits: serverLimits }: SharedParts,
   path: string,
   agentOptions: ServedAgentOptions,
 ): AgentOptions {

@@ -175,7 +175,7 @@ export interface VersionSettings {
 }
 
 /** The version settings of an agent; a plain list names the served versions. */
-export function versionSettings({ versions = {} }: Pick<BaseServerOptions, "versions">): VersionSettings {
+export function versionSettings({ versions = {} }: BaseServerOptions): VersionSettings {
   return isList(versions) ? { served: versions } : versions;
 }
 

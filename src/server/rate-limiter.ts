@@ -88,7 +88,7 @@ export async function createRateLimiter(
  * agents. Throws a `TypeError` for a skill that none of them has.
  */
 export function createServerLimits(
-  { rate = {} }: Pick<RateLimiterOptions, "rate">,
+  { rate = {} }: BaseServerOptions,
   { skills, ...parts }: CounterParts & Pick<RateLimiterParts, "skills">,
 ): ServerLimits | undefined {
   const problems = unknownSkills(rate, skills);

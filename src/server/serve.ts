@@ -15,7 +15,7 @@ import type { ServeAgentsOptions, ServedAgentOptions } from "./multi-agent-optio
 import { serveRule } from "./option-rules.js";
 import type { AgentOptions, BaseServerOptions, ListenOptions, ServeOptions } from "./options.js";
 import { defaultDrainMs, type ListeningPort, listenWith, planAddress } from "./port.js";
-import { openServerProcess } from "./server-process.js";
+import { openServerProcess, type ProcessOptions } from "./server-process.js";
 
 // From options to a listening port: the one way of every server, whether it has one agent, agents with names, or a gateway.
 //
@@ -135,7 +135,7 @@ export async function serveOne<A extends ComposedAgent>(
 }
 
 /** The options that hold for a whole server. */
-export type ServerOptions = BaseServerOptions & ListenOptions & Pick<AgentOptions, "store" | "signals" | "agentId">;
+export type ServerOptions = ProcessOptions & ListenOptions & Pick<AgentOptions, "agentId">;
 
 /** The agents that a server begins with, and the directory that finds them. */
 export interface PlannedAgents<A extends ComposedAgent> {
@@ -149,7 +149,7 @@ export interface PlannedAgents<A extends ComposedAgent> {
 /** The agents and handlers of a server. */
 interface Contents<P> {
   /** Options of single agents that concern the whole port. Default: none, those of the server say everything. */
-  readonly agentOptions?: readonly Pick<ServedAgentOptions, "auth" | "hosts">[];
+  readonly agentOptions?: readonly ServedAgentOptions[];
   /** Whether tasks run here. */
   readonly hasTasks: boolean;
   plan(server: ServerParts): P | Promise<P>;
@@ -235,7 +235,7 @@ async function serveAll<A extends ComposedAgent, P extends PlannedAgents<A>>(
 function guardPort(
   options: BaseServerOptions,
   host: string,
-  agentOptions: readonly Pick<ServedAgentOptions, "hosts">[],
+  agentOptions: readonly ServedAgentOptions[],
 ): HostGuard | undefined {
   const allowedHosts = [...(options.allowedHosts ?? []), ...agentOptions.flatMap(({ hosts = [] }) => hosts)];
   const guard = createHostGuard({ ...options, allowedHosts });

@@ -48,8 +48,7 @@ export interface TaskProcess {
   readonly core: CoreProcess;
 }
 
-export type ProcessOptions = Pick<BaseServerOptions, "limits" | "clock" | "logger" | "telemetry"> &
-  Pick<AgentOptions, "store" | "signals">;
+export type ProcessOptions = BaseServerOptions & Pick<AgentOptions, "store" | "signals">;
 
 export async function openServerProcess(options: ProcessOptions): Promise<ServerProcess> {
   const telemetry = await openTelemetry(options.telemetry);

@@ -12,7 +12,7 @@ import {
   type StreamForm,
   streamReply,
 } from "../http/call.js";
-import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
+import type { HttpEndpoint, HttpReply, HttpRequest, ReplyHead } from "../http/http.js";
 import { assertJson, chooseErrorType, chooseReplyType } from "../http/media-type.js";
 import { accountReply, encodeReply, formatEvent } from "../http/reply-writer.js";
 import { readJsonBody } from "../http/request-body.js";
@@ -80,14 +80,14 @@ async function answer(end: HttpJsonEnd, request: HttpRequest): Promise<HttpReply
     const codec = adapter.codec(operation);
     if (operation.streams) {
       const form = streamForm(call, adapter, adapter.writeStream(operation, message));
-      const reply = await streamReply(call, request, { items: call.stream(message), form });
+      const reply = await streamReply(call, request, call.stream(message), form);
       endsWithReply = true;
       return reply;
     }
     const response = await callUnary(call, request, message);
     const head = jsonHead(200, { ...errorContext, type: chooseReplyType(request, adapter.mediaType) });
     const reply = call.isLarge(response)
-      ? await encodeReply(call, head, { reply: response, texts: replyTexts(codec, response, message) })
+      ? await encodeReply(call, head, response, replyTexts(codec, response, message))
       : accountReply(call, { ...head, body: JSON.stringify(codec.writeReply(response, message)) });
     endsWithReply = typeof reply.body !== "string";
     return reply;
@@ -173,10 +173,7 @@ function failure(request: HttpRequest, errorContext: CallErrorContext, cause: un
   return { ...head, headers: { ...head.headers, ...headers }, body };
 }
 
-function jsonHead(
-  status: number,
-  { adapter, call, type }: CallErrorContext & { readonly type: string },
-): Omit<HttpReply, "body"> {
+function jsonHead(status: number, { adapter, call, type }: CallErrorContext & { readonly type: string }): ReplyHead {
   // A shared cache could serve a task to another caller.
   const headers = { "Content-Type": type, "Cache-Control": "no-store, no-transform" };
   return { status, headers: replyHeaders(headers, adapter, call) };
