@@ -45,7 +45,8 @@ export async function obtainByCode(client: OAuthClient, use: CodeUse, signal: Ab
   return requestToken(client, { url: server.tokenUrl, fields }, signal);
 }
 
-interface AuthorizationAnswer extends Pick<CodeUse, "server"> {
+interface AuthorizationAnswer {
+  readonly server: CodeUse["server"];
   readonly call: AuthEndpoint;
   readonly state: string;
   readonly answer: string;

@@ -18,10 +18,7 @@ export interface ServerEnvironment {
 }
 
 /** Fills in the defaults. A card may name any server, so only its own origin and those the caller lists are called. */
-export function resolveEnvironment(
-  environment: CredentialEnvironment,
-  secret: Pick<OAuthSecret, "trustedOrigins">,
-): ServerEnvironment {
+export function resolveEnvironment(environment: CredentialEnvironment, secret: OAuthSecret): ServerEnvironment {
   const { fetch, clock = callerClock, allowPlaintext = false, timeoutMs = 10_000, cardUrl } = environment;
   const { trustedOrigins = cardUrl === undefined ? [] : [new URL(cardUrl).origin] } = secret;
   return { fetch, clock, allowPlaintext, timeoutMs, trustedOrigins };
