@@ -135,7 +135,6 @@ export type { InProcessAgent } from "./server/composition.js";
 export { defaultLimits, type Limits } from "./server/limits.js";
 export type { LocalClientOptions } from "./server/local-clients.js";
 export type { AgentsServer, MultiAgentServer, ServedAgent, ServedAgents } from "./server/multi-agent.js";
-export type { ServeAgentsOptions, ServedAgentOptions } from "./server/multi-agent-options.js";
 export type {
   AgentOptions,
   AuthDeclaration,
@@ -143,6 +142,8 @@ export type {
   HostOptions,
   ListenOptions,
   PushOptions,
+  ServeAgentsOptions,
+  ServedAgentOptions,
   ServeOptions,
   ServerInterceptor,
   VersionSettings,

@@ -23,7 +23,7 @@ import { isMountable, serverBindings } from "./bindings.js";
 import type { Observation } from "./call-observer.js";
 import { createEndpoint } from "./endpoint.js";
 import { type Limits, resolveLimits } from "./limits.js";
-import { type BaseServerOptions, type ServerInterceptor, versionSettings } from "./options.js";
+import { type BaseServerOptions, versionSettings } from "./options.js";
 import type { Load } from "./overload/load.js";
 import type { RateLimiter, RateLimiterOptions, RateLimiterParts } from "./rate-limiter.js";
 import type { ServerProcess } from "./server-process.js";
@@ -234,14 +234,13 @@ async function createService(
     rates: backend.rates,
     accountsAnswers: backend.accountsAnswers,
     clock: options.clock,
-    interception: interceptors.length === 0 ? undefined : await loadInterception(interceptors),
+    interception:
+      interceptors.length === 0
+        ? undefined
+        : (await import("../protocol/intercept.js")).composeInterceptors(interceptors),
     observer: await loadObserver(options, { logger, clock, telemetry: telemetry?.calls(card.card()) }),
   };
   return { admission, service };
-}
-
-async function loadInterception(interceptors: readonly ServerInterceptor[]): Promise<Service["interception"]> {
-  return (await import("../protocol/intercept.js")).composeInterceptors(interceptors);
 }
 
 /** Loads what logs and measures calls; `undefined` when the options ask for neither. */

@@ -13,7 +13,7 @@ import { isAuthenticated } from "./authentication.js";
 import type { ComposedLocalAgent } from "./compose-agent.js";
 import { toKey, toPath } from "./directory.js";
 import type { SharedParts } from "./multi-agent.js";
-import { hasOwnAuth, type ServedAgentOptions } from "./multi-agent-options.js";
+import { hasOwnAuth, type ServedAgentOptions } from "./options.js";
 
 // Clients of the server's agents that need no wire: `turn.client(path)` for a turn, `server.client(path)` for the
 // program. They call through the in-process transport, and so pass the pipeline of every call.

@@ -27,9 +27,14 @@ import { guardUnrouted } from "./host-guard.js";
 import { type Limits, limitProblems, processLimits } from "./limits.js";
 import { type ClientCode, type LocalClientOptions, LocalClients } from "./local-clients.js";
 import { resolveLogger } from "./log/stderr-logger.js";
-import { hasOwnAuth, type ServeAgentsOptions, type ServedAgentOptions } from "./multi-agent-options.js";
 import { agentPath, servedRule } from "./multi-agent-rules.js";
-import type { AgentOptions, BaseServerOptions } from "./options.js";
+import {
+  type AgentOptions,
+  type BaseServerOptions,
+  hasOwnAuth,
+  type ServeAgentsOptions,
+  type ServedAgentOptions,
+} from "./options.js";
 import type { ListeningPort } from "./port.js";
 import type { RateLimiterParts, ServerLimits } from "./rate-limiter.js";
 import type { PlannedAgents } from "./serve.js";

@@ -11,9 +11,15 @@ import { Directory, toPath } from "./directory.js";
 import { createHostGuard, type HostGuard } from "./host-guard.js";
 import { resolveLimits } from "./limits.js";
 import type { MultiAgentServer } from "./multi-agent.js";
-import type { ServeAgentsOptions, ServedAgentOptions } from "./multi-agent-options.js";
 import { serveRule } from "./option-rules.js";
-import type { AgentOptions, BaseServerOptions, ListenOptions, ServeOptions } from "./options.js";
+import type {
+  AgentOptions,
+  BaseServerOptions,
+  ListenOptions,
+  ServeAgentsOptions,
+  ServedAgentOptions,
+  ServeOptions,
+} from "./options.js";
 import { defaultDrainMs, type ListeningPort, listenWith, planAddress } from "./port.js";
 import { openServerProcess, type ProcessOptions } from "./server-process.js";
 
