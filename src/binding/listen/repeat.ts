@@ -1,4 +1,4 @@
-import type { Clock } from "../protocol/async/clock.js";
+import type { Clock } from "../../protocol/async/clock.js";
 
 /** Calls `run` every `ms` until the returned function is called. */
 export function repeat(clock: Clock, ms: number, run: () => void): () => void {
