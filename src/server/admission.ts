@@ -221,7 +221,7 @@ class AgentStreams {
   open(caller: string): void {
     const before = this.#callers.get(caller) ?? 0;
     if (before >= this.#perCaller) {
-      throw tooMany("resourceExhausted", "open streams of this caller", ["streamsPerPrincipal", this.#perCaller]);
+      throw tooMany("resourceExhausted", "open streams of this caller", "streamsPerPrincipal", this.#perCaller);
     }
     assertRoom(this.#ofAgent);
     assertRoom(this.#ofProcess);
@@ -241,7 +241,7 @@ class AgentStreams {
 }
 
 function assertRoom({ count, max }: StreamCount): void {
-  if (count >= max) throw tooMany("unavailable", "open streams", ["streamsPerProcess", max]);
+  if (count >= max) throw tooMany("unavailable", "open streams", "streamsPerProcess", max);
 }
 
 function shuttingDown(): A2AError {
@@ -254,11 +254,7 @@ function extensionRequired(uri: string): A2AError {
   });
 }
 
-function tooMany(
-  code: "resourceExhausted" | "unavailable",
-  what: string,
-  [limit, max]: readonly [string, number],
-): A2AError {
+function tooMany(code: "resourceExhausted" | "unavailable", what: string, limit: string, max: number): A2AError {
   return new A2AError(code, `too many ${what}: the limit is ${max} (${limit})`, {
     retryAfterMs: 1000,
     metadata: { limit },

@@ -74,7 +74,7 @@ export async function authenticateBySchemes(
   // Without a promise when the gate needs none, as with a token that it knows.
   const identify: Service["authenticate"] = (head, request) => {
     const refuse = (error: unknown): never => {
-      logRefusal(error, head, { request, logger: parts.logger });
+      logRefusal(error, head, request.requestId, parts.logger);
       throw error;
     };
     try {
@@ -167,12 +167,7 @@ function limitAttempts(
   return (head, request) => attempts.run(head, (call) => identify(call, request));
 }
 
-interface Refusal {
-  readonly request: Parameters<Service["authenticate"]>[1];
-  readonly logger: Logger;
-}
-
-function logRefusal(error: unknown, { binding }: CallHead, { request: { requestId }, logger }: Refusal): void {
+function logRefusal(error: unknown, { binding }: CallHead, requestId: string, logger: Logger): void {
   if (!(error instanceof A2AError)) return;
   if (error.code === "unavailable") {
     logger.warn({ requestId, binding, err: error }, "a caller could not be authenticated");

@@ -87,11 +87,7 @@ async function createBackend(
   const limiterParts = { clock, logger, rateStore: process.rates, skills, hasTasks: true, server, realm };
   const rateLimiter = await loadRateLimiter(options, limiterParts);
   const { capabilities } = publishedCard.card();
-  const push = openPush(options, process, {
-    ...settings,
-    previous: environment.replaces?.push,
-    card: publishedCard.card(),
-  });
+  const push = openPush(options, process, settings, publishedCard.card(), environment.replaces?.push);
   const release = {
     agent: options.agent,
     restartable: options.restartable,
@@ -133,11 +129,9 @@ async function createBackend(
 function openPush(
   options: AgentOptions,
   { core, store: tasks, pushStore, signals }: TaskProcess,
-  {
-    previous,
-    card,
-    ...settings
-  }: ServerSettings & { readonly previous: OpenPush | undefined; readonly card: AgentCard },
+  settings: ServerSettings,
+  card: AgentCard,
+  previous: OpenPush | undefined,
 ): OpenPush | undefined {
   if (options.push === undefined) return undefined;
   const { allow, events, store = pushStore } = options.push;

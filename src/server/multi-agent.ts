@@ -115,7 +115,7 @@ export async function openNamedAgents(givenOptions: ServeAgentsOptions, server: 
   const arrivals = openArrivals(rates, process, options);
   const authentication = await openAuthentication(options, { clock, logger });
   try {
-    const front = await openFront(options, server, { authentication, arrivals });
+    const front = await openFront(options, server, authentication, arrivals);
     const rest = server.guard && guardUnrouted(server.guard);
     const catalogue = options.catalogue === true ? await import("./catalogue.js") : undefined;
     const directory: Directory<ComposedLocalAgent> = new Directory({
@@ -204,7 +204,8 @@ function openArrivals(
 async function openFront(
   options: ServeAgentsOptions,
   { process, limits, clock, logger }: ServerParts,
-  { authentication, arrivals }: Pick<SharedParts, "authentication" | "arrivals">,
+  authentication: Authentication,
+  arrivals: Service["rates"],
 ): Promise<Service> {
   const readNetwork = isAuthenticated(options) ? undefined : callerNetwork(options.trustProxy ?? false);
   const admission = createAdmission({

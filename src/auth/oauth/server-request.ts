@@ -149,11 +149,7 @@ export function readText(json: JsonObject, name: string, call: AuthEndpoint): st
 }
 
 /** A member with a positive number of seconds, as milliseconds and at most `mostMs`; `undefined` when it is missing. */
-export function readDuration(
-  json: JsonObject,
-  name: string,
-  { call, mostMs }: { readonly call: AuthEndpoint; readonly mostMs: number },
-): number | undefined {
+export function readDuration(json: JsonObject, name: string, call: AuthEndpoint, mostMs: number): number | undefined {
   const value = json[name];
   if (value === undefined || value === null) return undefined;
   // Some servers send numbers as strings.

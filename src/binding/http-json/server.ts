@@ -85,7 +85,7 @@ async function answer(end: HttpJsonEnd, request: HttpRequest): Promise<HttpReply
       return reply;
     }
     const response = await callUnary(call, request, message);
-    const head = jsonHead(200, { ...errorContext, type: chooseReplyType(request, adapter.mediaType) });
+    const head = jsonHead(200, errorContext, chooseReplyType(request, adapter.mediaType));
     const reply = call.isLarge(response)
       ? await encodeReply(call, head, response, replyTexts(codec, response, message))
       : accountReply(call, { ...head, body: JSON.stringify(codec.writeReply(response, message)) });
@@ -167,13 +167,13 @@ function failure(request: HttpRequest, errorContext: CallErrorContext, cause: un
   const error = call.publicError(cause);
   const headers = errorHeaders(error);
   if (allow !== undefined) headers["Allow"] = allow;
-  const head = jsonHead(call.chooseHttpStatus(error), { ...errorContext, type: chooseErrorType(request) });
+  const head = jsonHead(call.chooseHttpStatus(error), errorContext, chooseErrorType(request));
   const body = JSON.stringify(adapter.writeError(error));
   call.countReply(body);
   return { ...head, headers: { ...head.headers, ...headers }, body };
 }
 
-function jsonHead(status: number, { adapter, call, type }: CallErrorContext & { readonly type: string }): ReplyHead {
+function jsonHead(status: number, { adapter, call }: CallErrorContext, type: string): ReplyHead {
   // A shared cache could serve a task to another caller.
   const headers = { "Content-Type": type, "Cache-Control": "no-store, no-transform" };
   return { status, headers: replyHeaders(headers, adapter, call) };
