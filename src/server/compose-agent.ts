@@ -143,7 +143,13 @@ function openPush(
   }
   const { health, instance } = core;
   const push = createPush({
-    ...{ allow, events, signals, clock, versions, limits, instance },
+    allow,
+    events,
+    signals,
+    clock,
+    versions,
+    limits,
+    instance,
     store: observePushStore(store, health),
     tasks: observeStore(tasks, health, settings),
     logger: health.quiet(logger),

@@ -33,8 +33,13 @@ export async function obtainByCode(client: OAuthClient, use: CodeUse, signal: Ab
     const url = new URL(server.authorizationUrl);
     const fields = {
       ...client.secret.parameters,
-      ...{ response_type: "code", client_id: client.secret.clientId, redirect_uri: uri, state },
-      ...{ code_challenge: challenge, code_challenge_method: "S256", ...(scope === "" ? {} : { scope }) },
+      response_type: "code",
+      client_id: client.secret.clientId,
+      redirect_uri: uri,
+      state,
+      code_challenge: challenge,
+      code_challenge_method: "S256",
+      ...(scope === "" ? {} : { scope }),
     };
     for (const [name, value] of Object.entries(fields)) url.searchParams.set(name, value);
     return url.href;

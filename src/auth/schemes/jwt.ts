@@ -58,8 +58,12 @@ export function jwtCheck(
 async function verifyJwt(keys: JwtKey | IssuerKeys, token: string, rules: JwtRules, now: number): Promise<JWTPayload> {
   const { issuer, audience, algorithms, clockSkewMs } = rules;
   const options = {
-    ...{ issuer, audience: [audience].flat(), algorithms: [...algorithms], clockTolerance: clockSkewMs / 1000 },
-    ...{ currentDate: new Date(now), requiredClaims: ["exp"] },
+    issuer,
+    audience: [audience].flat(),
+    algorithms: [...algorithms],
+    clockTolerance: clockSkewMs / 1000,
+    currentDate: new Date(now),
+    requiredClaims: ["exp"],
   };
   try {
     const { payload, protectedHeader } =
