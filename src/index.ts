@@ -120,11 +120,14 @@ export type {
   TurnLimits,
 } from "./rates/options.js";
 export {
+  type ConversationAccess,
   createAgent,
   type HostConversations,
   type HostedAgent,
   type HostTasks,
   type MountedAgent,
+  type RunningAgent,
+  type TaskAccess,
   type TaskOwner,
 } from "./server/agent.js";
 export type { Authenticate, Caller } from "./server/authentication.js";
@@ -132,13 +135,15 @@ export type { InProcessAgent } from "./server/composition.js";
 export { defaultLimits, type Limits } from "./server/limits.js";
 export type { LocalClientOptions } from "./server/local-clients.js";
 export type { AgentsServer, MultiAgentServer, ServedAgent, ServedAgents } from "./server/multi-agent.js";
-export type { ServeAgentsOptions, ServedAgentOptions } from "./server/multi-agent-options.js";
 export type {
   AgentOptions,
   AuthDeclaration,
+  BaseServerOptions,
   HostOptions,
   ListenOptions,
   PushOptions,
+  ServeAgentsOptions,
+  ServedAgentOptions,
   ServeOptions,
   ServerInterceptor,
   VersionSettings,

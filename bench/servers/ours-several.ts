@@ -1,5 +1,5 @@
 /** Agents of this framework on one port: `/first`, and with each message to `/adds` another one at the path that it names. */
-import type { ServedAgentOptions } from "../../src/server/multi-agent-options.js";
+import type { ServedAgentOptions } from "../../src/server/options.js";
 import { loadTrivium } from "../built.ts";
 import { announce } from "../control.ts";
 import { answerText, parseScript } from "../corpus.ts";

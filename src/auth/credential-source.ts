@@ -83,7 +83,7 @@ function pickRequirement(card: AgentCard, options: CredentialOptions, environmen
   const secrets = secretsByScheme(card.securitySchemes, options);
   const reasons: string[] = [];
   for (const alternative of listAlternatives(card)) {
-    const result = satisfy(alternative, { card, secrets, environment });
+    const result = satisfy(alternative, card, secrets, environment);
     if (typeof result === "object") return { parts: result, unmetReason: undefined };
     reasons.push(result);
   }
@@ -97,16 +97,12 @@ function listAlternatives(card: AgentCard): readonly Alternative[] {
     .filter((alternative) => alternative.length > 0);
 }
 
-interface CredentialMeans {
-  readonly card: AgentCard;
-  readonly secrets: ReadonlyMap<string, Secret>;
-  readonly environment: CredentialEnvironment;
-}
-
 /** The parts that satisfy an alternative, or why it is not satisfied. */
 function satisfy(
   alternative: Alternative,
-  { card, secrets, environment }: CredentialMeans,
+  card: AgentCard,
+  secrets: ReadonlyMap<string, Secret>,
+  environment: CredentialEnvironment,
 ): readonly CredentialPart[] | string {
   const parts: CredentialPart[] = [];
   const reasons: string[] = [];

@@ -63,7 +63,7 @@ export function openGate(options: AuthOptions, environment: SchemeEnvironment): 
 
   const admit = (findings: Findings): IdentifiedCaller => {
     const refuse = (alternatives: readonly Needs[], missingScopes?: readonly string[]): A2AError =>
-      refusal({ alternatives, schemes, failures: findings.failures, missingScopes });
+      refusal(alternatives, schemes, findings.failures, missingScopes);
     const check = (alternatives: readonly Needs[]): Needs => {
       const verdict = decideAccess(alternatives, findings.identities);
       // A caller with a wrong credential is not let in as one without.
@@ -241,20 +241,16 @@ interface RefusedCredential {
   readonly error: CredentialError;
 }
 
-interface RefusalFacts {
-  /** One of them is required. */
-  readonly alternatives: readonly Needs[];
-  readonly schemes: AuthOptions["schemes"];
-  readonly failures: readonly RefusedCredential[];
-  /** Scopes that are missing, if nothing else is. */
-  readonly missingScopes: readonly string[] | undefined;
-}
-
 /**
- * The refusal of a call: `permissionDenied` with the missing scopes, else `unauthenticated` with one challenge for each
- * scheme of an alternative (RFC 9110, 11.6.1; RFC 6750, 3).
+ * The refusal of a call that meets none of the alternatives: `permissionDenied` if only scopes are missing, else
+ * `unauthenticated` with one challenge for each scheme of an alternative (RFC 9110, 11.6.1; RFC 6750, 3).
  */
-function refusal({ alternatives, schemes, failures, missingScopes }: RefusalFacts): A2AError {
+function refusal(
+  alternatives: readonly Needs[],
+  schemes: AuthOptions["schemes"],
+  failures: readonly RefusedCredential[],
+  missingScopes: readonly string[] | undefined,
+): A2AError {
   const names = [...new Set(alternatives.flat().map(([name]) => name))];
   if (missingScopes !== undefined) {
     const scope = missingScopes.join(" ");

@@ -56,12 +56,12 @@ export class CallDeadline {
   readonly #stops: (() => void)[] = [];
   #reject: ((reason: unknown) => void) | undefined;
 
-  constructor({ signal, timeoutMs }: CallOptions, timers: Pick<Clock, "after">, leaveSignal?: AbortSignal) {
+  constructor({ signal, timeoutMs }: CallOptions, clock: Clock, leaveSignal?: AbortSignal) {
     if (signal !== undefined) this.#listen(signal, () => this.#giveUp(signal.reason));
     if (leaveSignal !== undefined) this.#listen(leaveSignal, () => this.#reject?.(leaveSignal.reason));
     if (timeoutMs === undefined || this.isOver) return;
     const late = (): void => this.#giveUp(new A2AError("deadlineExceeded", `no answer within ${timeoutMs} ms`));
-    this.#stops.push(timers.after(timeoutMs, late));
+    this.#stops.push(clock.after(timeoutMs, late));
   }
 
   /** Waits for one promise at a time. Rejects with the reason when the wait ends first. */

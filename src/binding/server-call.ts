@@ -20,7 +20,7 @@ import type { CallMeter } from "./call-meter.js";
 import { AnnouncedDeadline } from "./deadline.js";
 import { assertOneCredential } from "./one-credential.js";
 import { chooseRequestId, requestIdParameter } from "./request-id.js";
-import type { AdmittedCall, CallHead, LimitedCall, Service } from "./service.js";
+import type { AdmittedCall, CallGate, CallHead, LimitedCall, Service } from "./service.js";
 
 // The pipeline of a call. Its order is the same for every binding:
 //
@@ -63,10 +63,7 @@ export interface CallTarget {
 const handlers = new WeakMap<Operations<ServerContext>, WeakMap<object, Operations<ServerContext>>>();
 
 /** Returns the handler in the form that callers of a version expect. */
-export function handlerFor(
-  adapter: Pick<CallAdapter, "serve">,
-  service: Pick<Service, "handler" | "taskNames">,
-): Operations<ServerContext> {
+export function handlerFor(adapter: CallAdapter, service: Service): Operations<ServerContext> {
   if (adapter.serve === undefined) return service.handler;
   const byAdapter = handlers.get(service.handler) ?? new WeakMap<object, Operations<ServerContext>>();
   handlers.set(service.handler, byAdapter);
@@ -74,12 +71,6 @@ export function handlerFor(
   byAdapter.set(adapter, handler);
   return handler;
 }
-
-/** The parts of a service that the steps before the operation use. */
-type CallGate = Pick<
-  Service,
-  "authenticate" | "extensions" | "enter" | "publicError" | "interception" | "rates" | "accountsAnswers" | "observer"
->;
 
 /**
  * Replies and events up to this size are not booked: a socket takes them at once. Coding more than that is large work.

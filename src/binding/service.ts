@@ -157,16 +157,10 @@ export interface LimitedCall {
   leave(): void;
 }
 
-/** One handler behind admission, which every binding serves. */
-export interface Service {
-  readonly handler: Operations<ServerContext>;
-  readonly limits: BindingLimits;
+/** The steps of a call before its operation, over any binding and in process. */
+export interface CallGate {
   /** The served versions, newest first. */
   readonly versions: readonly string[];
-  /** Whether callers are held to the version they declare, and refused if they must declare one and do not. */
-  readonly strictVersions: boolean;
-  /** The names that callers give their tasks, in versions where they do. */
-  readonly taskNames: TaskNames;
   /** Identifies the caller by headers alone. Throws `unauthenticated` or `permissionDenied`. */
   authenticate(head: CallHead, request: IdentifiedRequest): IdentifiedCaller | Promise<IdentifiedCaller>;
   /** Returns the requested extensions that are active for a call. Throws `extensionSupportRequired` (spec 3.3.4). */
@@ -187,8 +181,18 @@ export interface Service {
   readonly rates?: ((head: CallHead) => LimitedCall) | undefined;
   /** Whether operations read replies of other agents into memory and book them for their calls. Default: false. */
   readonly accountsAnswers?: boolean | undefined;
-  /** Measures the time limits of calls, and the silence on streams. Default: the machine's clock. */
-  readonly clock?: Clock | undefined;
   /** Logs and measures calls. Absent when nothing does. */
   readonly observer?: CallObserver | undefined;
+}
+
+/** One handler behind its gate, which every binding serves. */
+export interface Service extends CallGate {
+  readonly handler: Operations<ServerContext>;
+  readonly limits: BindingLimits;
+  /** Whether callers are held to the version they declare, and refused if they must declare one and do not. */
+  readonly strictVersions: boolean;
+  /** The names that callers give their tasks, in versions where they do. */
+  readonly taskNames: TaskNames;
+  /** Measures the time limits of calls, and the silence on streams. Default: the machine's clock. */
+  readonly clock?: Clock | undefined;
 }

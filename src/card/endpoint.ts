@@ -4,8 +4,7 @@ import { plainReply } from "../binding/http/http.js";
 import type { AgentCard } from "../protocol/model.js";
 import { parseVersion, versionParameter } from "../protocol/service-parameters.js";
 import type { Version } from "../version/codec.js";
-import { isFresh } from "./conditional.js";
-import { cacheRecent, type EncodedBody, encode } from "./encoded.js";
+import { cacheRecent, type EncodedBody, encode, isFresh } from "./cached-reply.js";
 import { unionCard } from "./union.js";
 import type { Location, Locations } from "./urls.js";
 

@@ -1,6 +1,6 @@
 import { clientMembers } from "../client/option-rules.js";
 import { amount, entries, type MembersOf, object, oneOf, type Rule, text } from "../protocol/check/rules.js";
-import { hostMembers, listenMembers } from "../server/option-rules.js";
+import { baseServerMembers, listenMembers } from "../server/option-rules.js";
 import type { GatewayOptions } from "./options.js";
 
 const { extendedCard: _card, clock: _clock, ...upstreamMembers } = clientMembers;
@@ -8,7 +8,7 @@ const reason = "the gateway sets it for its own calls";
 
 /** The options of `gateway()`. */
 export const gatewayRule: Rule = object({
-  ...hostMembers,
+  ...baseServerMembers,
   ...listenMembers,
   upstream: { rule: () => [], missing: "give the URL of the agent or of its card, or the card" },
   client: { rule: object(upstreamMembers, { extendedCard: reason, clock: reason }) },

@@ -1,13 +1,13 @@
 import type { CardOptions } from "../card/options.js";
 import type { AgentAddress } from "../client/connect.js";
 import type { ClientOptions } from "../client/options.js";
-import type { HostOptions, ListenOptions } from "../server/options.js";
+import type { BaseServerOptions, ListenOptions } from "../server/options.js";
 
 /** Options for the gateway's own calls to its agent; see `ClientOptions`. */
 export type UpstreamOptions = Omit<ClientOptions, "extendedCard" | "clock">;
 
 /** A remote agent, and the port to serve it on. */
-export interface GatewayOptions extends HostOptions, ListenOptions {
+export interface GatewayOptions extends BaseServerOptions, ListenOptions {
   /**
    * The upstream agent: the URL of its base or its card, or the card itself. A card passed as an object is never read
    * again.

@@ -45,13 +45,13 @@ export function nextRoute(
     const url = new URL(request.url);
     const route = findRoute(url.pathname, await params);
     const { basePath = route } = options;
-    return mountedAgent.fetch({ ...options, basePath, request })(withPath(request, url, { route, basePath }));
+    return mountedAgent.fetch({ ...options, basePath, request })(withPath(request, url, route, basePath));
   };
   return { GET: answer, POST: answer, DELETE: answer, HEAD: answer, OPTIONS: answer };
 }
 
 /** The request with the path as callers see it. Next cuts `basePath` of its configuration off, and does not pass it on. */
-function withPath(request: Request, url: URL, { route, basePath }: { route: string; basePath: string }): Request {
+function withPath(request: Request, url: URL, route: string, basePath: string): Request {
   if (route === basePath) return request;
   url.pathname = basePath + url.pathname.slice(route.length);
   return new Request(url, request);

@@ -24,7 +24,7 @@ export interface ProcessAdmission {
   readonly requests: ByteLedger;
   readonly unsent: UnsentBudget;
   readonly work: WorkQueue;
-  readonly streams: StreamPlaces;
+  readonly streams: StreamCount;
   /** The calls that are active. */
   readonly activeCalls: IdleCounter;
   /** Refuses new work from now on. */
@@ -41,7 +41,7 @@ export function createProcessAdmission(limits: AdmissionLimits, clock: Clock, lo
     requests,
     unsent: new UnsentBudget(requests),
     work: createWorkQueue({ clock, isShared: (waiting) => activeCalls.count > waiting }),
-    streams: createStreamPlaces(limits.streamsPerProcess),
+    streams: { count: 0, max: limits.streamsPerProcess },
     activeCalls,
     close() {
       isClosed = true;
@@ -52,28 +52,10 @@ export function createProcessAdmission(limits: AdmissionLimits, clock: Clock, lo
   };
 }
 
-/** Counts open streams up to a limit. */
-interface StreamPlaces {
-  readonly count: number;
-  /** Takes a place. Throws `unavailable` when there is none. */
-  open(): void;
-  leave(): void;
-}
-
-function createStreamPlaces(max: number): StreamPlaces {
-  let count = 0;
-  return {
-    get count() {
-      return count;
-    },
-    open() {
-      if (count >= max) throw tooMany("unavailable", "open streams", ["streamsPerProcess", max]);
-      count += 1;
-    },
-    leave() {
-      count -= 1;
-    },
-  };
+/** How many streams are open, and how many may be. */
+interface StreamCount {
+  count: number;
+  readonly max: number;
 }
 
 export interface AdmissionOptions {
@@ -84,7 +66,7 @@ export interface AdmissionOptions {
   /** Returns the network of a call, which distinguishes callers that are all one owner. Absent with authentication. */
   readonly readNetwork?: ((call: EnteringCall) => string | undefined) | undefined;
   readonly extensions: readonly { readonly uri: string; readonly required?: boolean | undefined }[];
-  readonly limits: Pick<AdmissionLimits, "streamsPerPrincipal" | "streamsPerProcess">;
+  readonly limits: AdmissionLimits;
   readonly logger: Logger;
   readonly newId: () => string;
 }
@@ -105,7 +87,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
   const required = extensions.filter((extension) => extension.required === true).map(({ uri }) => uri);
   // Callers that are all one owner have no limits of their own.
   const perCaller = readNetwork === undefined ? limits.streamsPerPrincipal : Number.POSITIVE_INFINITY;
-  const streams = createStreams(process.streams, { ...limits, streamsPerPrincipal: perCaller });
+  const streams = new AgentStreams(process.streams, limits.streamsPerProcess, perCaller);
   const activeCalls = createIdleCounter();
   // The length separates the realm from the owner. Principals of one realm are one owner at all agents.
   const realmKey = `${realm.length} ${realm}`;
@@ -157,7 +139,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
 /** Where the calls of an agent are admitted. */
 interface AgentAdmission {
   readonly process: ProcessAdmission;
-  readonly streams: Streams;
+  readonly streams: AgentStreams;
   readonly activeCalls: IdleCounter;
   /** The key of a caller: its owner, or its network where all are one owner. */
   identifyCaller(call: EnteringCall): string;
@@ -215,44 +197,51 @@ class CallAdmission implements AdmittedCall {
   }
 }
 
-/** The open streams of an agent's callers. */
-interface Streams {
-  readonly count: number;
-  /** Takes the place of a stream. Throws over the limits. */
-  open(caller: string): void;
-  leave(caller: string): void;
+/**
+ * The open streams of an agent: each takes a place of its caller, of the agent and of the process. Counted by hand, since
+ * `Slots` takes lists of slots, which would be four objects for each stream when it opens and when it ends.
+ */
+class AgentStreams {
+  readonly #ofProcess: StreamCount;
+  readonly #ofAgent: StreamCount;
+  readonly #perCaller: number;
+  readonly #callers = new Map<string, number>();
+
+  constructor(ofProcess: StreamCount, max: number, perCaller: number) {
+    this.#ofProcess = ofProcess;
+    this.#ofAgent = { count: 0, max };
+    this.#perCaller = perCaller;
+  }
+
+  get count(): number {
+    return this.#ofAgent.count;
+  }
+
+  /** Takes the places of a stream. Throws `resourceExhausted` or `unavailable` when one is missing, and takes none. */
+  open(caller: string): void {
+    const before = this.#callers.get(caller) ?? 0;
+    if (before >= this.#perCaller) {
+      throw tooMany("resourceExhausted", "open streams of this caller", "streamsPerPrincipal", this.#perCaller);
+    }
+    assertRoom(this.#ofAgent);
+    assertRoom(this.#ofProcess);
+    this.#callers.set(caller, before + 1);
+    this.#ofAgent.count += 1;
+    this.#ofProcess.count += 1;
+  }
+
+  /** Frees them. Call it once. */
+  leave(caller: string): void {
+    const remaining = (this.#callers.get(caller) ?? 1) - 1;
+    if (remaining === 0) this.#callers.delete(caller);
+    else this.#callers.set(caller, remaining);
+    this.#ofAgent.count -= 1;
+    this.#ofProcess.count -= 1;
+  }
 }
 
-function createStreams(ofProcess: StreamPlaces, limits: AdmissionOptions["limits"]): Streams {
-  const { streamsPerPrincipal, streamsPerProcess } = limits;
-  const callers = new Map<string, number>();
-  const places = createStreamPlaces(streamsPerProcess);
-  return {
-    get count() {
-      return places.count;
-    },
-    open(caller) {
-      const before = callers.get(caller) ?? 0;
-      if (before >= streamsPerPrincipal) {
-        throw tooMany("resourceExhausted", "open streams of this caller", ["streamsPerPrincipal", streamsPerPrincipal]);
-      }
-      places.open();
-      try {
-        ofProcess.open();
-      } catch (error) {
-        places.leave();
-        throw error;
-      }
-      callers.set(caller, before + 1);
-    },
-    leave(caller) {
-      places.leave();
-      ofProcess.leave();
-      const remaining = (callers.get(caller) ?? 1) - 1;
-      if (remaining === 0) callers.delete(caller);
-      else callers.set(caller, remaining);
-    },
-  };
+function assertRoom({ count, max }: StreamCount): void {
+  if (count >= max) throw tooMany("unavailable", "open streams", "streamsPerProcess", max);
 }
 
 function shuttingDown(): A2AError {
@@ -265,11 +254,7 @@ function extensionRequired(uri: string): A2AError {
   });
 }
 
-function tooMany(
-  code: "resourceExhausted" | "unavailable",
-  what: string,
-  [limit, max]: readonly [string, number],
-): A2AError {
+function tooMany(code: "resourceExhausted" | "unavailable", what: string, limit: string, max: number): A2AError {
   return new A2AError(code, `too many ${what}: the limit is ${max} (${limit})`, {
     retryAfterMs: 1000,
     metadata: { limit },

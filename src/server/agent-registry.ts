@@ -13,7 +13,7 @@ import { createHostGuard, guardEndpoint, type HostGuard } from "./host-guard.js"
 import type { Limits } from "./limits.js";
 import { type GrpcPort, type Listeners, openGrpcPort } from "./listeners.js";
 import { resolveLogger } from "./log/stderr-logger.js";
-import type { HostOptions, ListenOptions } from "./options.js";
+import type { BaseServerOptions, ListenOptions } from "./options.js";
 import type { ServerProcess } from "./server-process.js";
 
 // The agents of a server while it runs: composes, adds, replaces and removes them.
@@ -25,7 +25,7 @@ import type { ServerProcess } from "./server-process.js";
 
 /** Parts that a server has once, whatever its agents. */
 export interface ServerParts {
-  readonly options: Pick<HostOptions, "allowedHosts"> & Pick<ListenOptions, "reflection">;
+  readonly options: BaseServerOptions & ListenOptions;
   readonly host: string;
   /** With the authorities of every scheme that reads certificates. */
   readonly tls: TlsOptions | undefined;
@@ -50,9 +50,9 @@ export interface PlannedAgent<A extends ComposedAgent = ComposedAgent> {
   readonly title?: string;
   readonly agentId: string;
   /** Its options as they were given. */
-  readonly givenOptions: HostOptions;
+  readonly givenOptions: BaseServerOptions;
   /** Its options with those of the server that hold for it. */
-  readonly options: HostOptions;
+  readonly options: BaseServerOptions;
   /** Lower-case host names that are its alone. */
   readonly hosts: readonly string[];
   /** The port of its own for gRPC. */
@@ -195,7 +195,7 @@ export class AgentRegistry<A extends ComposedAgent> {
   }
 
   /** Throws when a scheme reads certificates that the server does not ask for. */
-  #assertCertificates({ auth }: HostOptions): void {
+  #assertCertificates({ auth }: BaseServerOptions): void {
     const { tls, listeners } = this.#server;
     if (tls === undefined || listeners() === undefined) return;
     const authorities = tls.ca === undefined ? [] : [tls.ca].flat().map(String);

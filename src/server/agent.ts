@@ -20,8 +20,8 @@ export interface TaskOwner {
   readonly tenant?: string | undefined;
 }
 
-/** Access to an agent's tasks for the program that hosts it. */
-export interface HostTasks {
+/** Access to an agent's tasks for the program that runs it. */
+export interface TaskAccess {
   /**
    * Starts the next turn of a task that is parked or waits for its caller, with `cause: "wake"` and this data. While a
    * turn runs, one wake is kept until the turn ends and further ones are dropped; when the task ends, all are. Resolves
@@ -30,8 +30,8 @@ export interface HostTasks {
   wake(taskId: string, data?: JsonValue, of?: TaskOwner): Promise<boolean>;
 }
 
-/** Access to an agent's conversations for the program that hosts it. */
-export interface HostConversations {
+/** Access to an agent's conversations for the program that runs it. */
+export interface ConversationAccess {
   /**
    * Deletes the conversation and the state of a context. Resolves with false if there is none. Tasks of the context
    * stay, and a running turn adds to the conversation again.
@@ -40,15 +40,22 @@ export interface HostConversations {
 }
 
 /** An agent that runs in this process. */
-export interface HostedAgent {
-  /** The conversations, for the program that hosts the agent. */
-  readonly conversations: HostConversations;
-  /** The tasks, for the program that hosts the agent. */
-  readonly tasks: HostTasks;
+export interface RunningAgent {
+  /** The conversations, for the program that runs the agent. */
+  readonly conversations: ConversationAccess;
+  /** The tasks, for the program that runs the agent. */
+  readonly tasks: TaskAccess;
 }
 
+/** @deprecated Use `TaskAccess`. */
+export type HostTasks = TaskAccess;
+/** @deprecated Use `ConversationAccess`. */
+export type HostConversations = ConversationAccess;
+/** @deprecated Use `RunningAgent`. */
+export type HostedAgent = RunningAgent;
+
 /** An agent without its own port, to mount in an existing server. Close it when that server closes. */
-export interface MountedAgent extends InProcessAgent, HostedAgent, Handlers {
+export interface MountedAgent extends InProcessAgent, RunningAgent, Handlers {
   /**
    * Refuses new work, waits up to `drainMs` milliseconds for turns (default: 10,000), then aborts them. A second call
    * waits for the same end.
@@ -106,7 +113,7 @@ export async function createAgent(options: AgentOptions): Promise<MountedAgent> 
 }
 
 /** Gives the program that runs an agent access to its tasks and conversations. */
-export function createTaskAccess({ handler }: Pick<ComposedAgent<ReplaceableHandler>, "handler">): HostedAgent {
+export function createTaskAccess({ handler }: ComposedAgent<ReplaceableHandler>): RunningAgent {
   return {
     tasks: {
       wake: (taskId, data, { owner = anonymous.owner, tenant = "" } = {}) =>

@@ -14,16 +14,13 @@ import type { Logger } from "../protocol/logger.js";
 import { defaultFailedAttempts, FailedAttempts } from "../rates/failed-attempts.js";
 import type { Authenticate, Authentication, AuthenticationOptions, Caller } from "./authentication.js";
 import { createNetworkReader } from "./network-reader.js";
-import type { HostOptions } from "./options.js";
+import type { BaseServerOptions } from "./options.js";
 
 // Enforces the options `auth`, `authenticate` and `securityDeclaration`, and lists the requirements in the card. Apart
 // from `authentication.ts` since it is loaded only if one of them is given, and the gate only with `auth`.
 
 /** The security schemes and requirements that the card lists; `undefined` when there are none. */
-export function cardSecurity({
-  auth,
-  securityDeclaration,
-}: Pick<HostOptions, "auth" | "securityDeclaration">): CardSecurity | undefined {
+export function cardSecurity({ auth, securityDeclaration }: BaseServerOptions): CardSecurity | undefined {
   if (auth === undefined && securityDeclaration === undefined) return undefined;
   const schemes = auth === undefined ? schemesFromJson({ ...securityDeclaration?.schemes }) : listDeclarations(auth);
   const { require = [...schemes.keys()].map((name) => [name]), skills = {} } = auth ?? securityDeclaration ?? {};
@@ -77,7 +74,7 @@ export async function authenticateBySchemes(
   // Without a promise when the gate needs none, as with a token that it knows.
   const identify: Service["authenticate"] = (head, request) => {
     const refuse = (error: unknown): never => {
-      logRefusal(error, head, { request, logger: parts.logger });
+      logRefusal(error, head, request.requestId, parts.logger);
       throw error;
     };
     try {
@@ -170,12 +167,7 @@ function limitAttempts(
   return (head, request) => attempts.run(head, (call) => identify(call, request));
 }
 
-interface Refusal {
-  readonly request: Parameters<Service["authenticate"]>[1];
-  readonly logger: Logger;
-}
-
-function logRefusal(error: unknown, { binding }: CallHead, { request: { requestId }, logger }: Refusal): void {
+function logRefusal(error: unknown, { binding }: CallHead, requestId: string, logger: Logger): void {
   if (!(error instanceof A2AError)) return;
   if (error.code === "unavailable") {
     logger.warn({ requestId, binding, err: error }, "a caller could not be authenticated");

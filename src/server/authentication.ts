@@ -4,7 +4,7 @@ import type { Clock } from "../protocol/async/clock.js";
 import type { CallOrigin, IdentifiedCaller, PeerCertificate, Principal } from "../protocol/context.js";
 import type { Logger } from "../protocol/logger.js";
 import { isLoopback } from "../protocol/loopback.js";
-import type { HostOptions, ListenOptions } from "./options.js";
+import type { BaseServerOptions, ListenOptions } from "./options.js";
 
 // Who calls, the first stage of every call, decided by headers alone.
 //
@@ -47,10 +47,7 @@ export interface Caller {
  */
 export type Authenticate = (caller: Caller) => Principal | undefined | Promise<Principal | undefined>;
 
-export type AuthenticationOptions = Pick<
-  HostOptions & ListenOptions,
-  "auth" | "authenticate" | "securityDeclaration" | "trustProxy" | "tls" | "rate"
->;
+export type AuthenticationOptions = BaseServerOptions & Pick<ListenOptions, "tls">;
 
 /** The first stage of every call: who it is. */
 export interface Authentication {
@@ -60,16 +57,12 @@ export interface Authentication {
 }
 
 /** Whether each call is authenticated. */
-export function isAuthenticated({ auth, authenticate }: Pick<HostOptions, "auth" | "authenticate">): boolean {
+export function isAuthenticated({ auth, authenticate }: BaseServerOptions): boolean {
   return auth !== undefined || authenticate !== undefined;
 }
 
 /** Throws unless the options say who may call from other machines. */
-export function assertCallersKnown(
-  options: Pick<HostOptions, "auth" | "authenticate" | "anonymous">,
-  host: string,
-  what = `host ${host}`,
-): void {
+export function assertCallersKnown(options: BaseServerOptions, host: string, what = `host ${host}`): void {
   // Every caller who reaches the port could read all tasks, so the option must say so explicitly.
   if (isAuthenticated(options) || options.anonymous === "shared" || isLoopback(host, "listen")) return;
   throw new TypeError(
@@ -97,7 +90,7 @@ export async function openAuthentication(
 
 /** Loads what checks callers. `undefined` when no option says who may call. */
 export async function loadSchemes(
-  options: Pick<AuthenticationOptions, "auth" | "authenticate" | "securityDeclaration">,
+  options: BaseServerOptions,
 ): Promise<typeof import("./authentication-schemes.js") | undefined> {
   return isAuthenticated(options) || options.securityDeclaration !== undefined
     ? await import("./authentication-schemes.js")
@@ -108,7 +101,7 @@ export async function loadSchemes(
  * The TLS options, which ask callers for certificates where a scheme reads them. A caller may come without one: the card is
  * public, and another alternative may do.
  */
-export function askForCertificates({ tls, auth }: Pick<AuthenticationOptions, "tls" | "auth">): TlsOptions | undefined {
+export function askForCertificates({ tls, auth }: AuthenticationOptions): TlsOptions | undefined {
   const schemes = Object.values(auth?.schemes ?? {}).filter(({ needsCertificate }) => needsCertificate === true);
   if (tls === undefined || schemes.length === 0) return tls;
   const authorities = schemes.flatMap(({ clientAuthorities = [] }) => clientAuthorities);

@@ -6,8 +6,9 @@ import { jsonRpcEndpoint } from "../binding/json-rpc/server.js";
 import type { RequestListener } from "../binding/listen/connection.js";
 import type { Http2Engine } from "../binding/listen/http2-engine.js";
 import type { OpenUnsent } from "../binding/listen/unsent.js";
-import type { AddressedService, CallHead, Service } from "../binding/service.js";
+import type { AddressedService, Service } from "../binding/service.js";
 import type { Binding } from "../protocol/bindings.js";
+import type { ReadHeader } from "../protocol/context.js";
 import type { A2AError } from "../protocol/errors.js";
 import { loadPackage } from "../protocol/load-package.js";
 import type { Logger } from "../protocol/logger.js";
@@ -49,7 +50,7 @@ export interface EngineSetting {
   /** Whether agents may come later that serve more than `versions`. Default: false. */
   readonly grows?: boolean | undefined;
   /** Returns why a call is refused, before anything else of it is checked. */
-  readonly refuse: ((caller: Pick<CallHead, "header">) => A2AError | undefined) | undefined;
+  readonly refuse: ((header: ReadHeader) => A2AError | undefined) | undefined;
 }
 
 /** A binding that accepts the HTTP/2 connections of a port. */

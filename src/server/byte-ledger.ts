@@ -6,9 +6,9 @@ import { exceedsShare } from "../protocol/fair-share.js";
 // - the body of a request, piece by piece as it arrives, until it is decoded (`binding/server-call.ts`)
 // - a large reply or event, from before it is encoded until its peer has taken it (`binding/http/reply-writer.ts`,
 //   `binding/grpc/call.ts`)
-// - the answer of an agent behind a gateway, as it arrives (`gateway/booked-answer.ts`)
+// - the answer of an agent behind a gateway, as it arrives (`gateway/accounted-answer.ts`)
 // - small replies that peers of HTTP/2 do not take (`binding/listen/unsent.ts`); where they find no room, calls of that
-//   network are refused for a moment (`unsent-room.ts`)
+//   network are refused for a moment (`unsent-budget.ts`)
 //
 // Invariant: what is booked is released, in whatever pieces it comes and however the call ends.
 

@@ -36,8 +36,16 @@ function accessRecord(call: EndedCall, durationMs: number): object {
   const { code, requestBytes, replyBytes, events } = meter;
   const { owner, tenant } = principal ?? {};
   return omitUndefined({
-    ...{ requestId, operation: operation?.method, binding, version, owner, tenant, code },
+    requestId,
+    operation: operation?.method,
+    binding,
+    version,
+    owner,
+    tenant,
+    code,
     durationMs: Math.round(durationMs * 10) / 10,
-    ...{ requestBytes, replyBytes, events },
+    requestBytes,
+    replyBytes,
+    events,
   });
 }

@@ -3,8 +3,7 @@ import type { HttpEndpoint, HttpReply, HttpRequest } from "../binding/http/http.
 import { plainReply } from "../binding/http/http.js";
 import { chooseRequestId, requestIdParameter } from "../binding/request-id.js";
 import type { CallHead, LimitedCall } from "../binding/service.js";
-import { isFresh } from "../card/conditional.js";
-import { cacheRecent, type EncodedBody, encode } from "../card/encoded.js";
+import { cacheRecent, type EncodedBody, encode, isFresh } from "../card/cached-reply.js";
 import { createLocations } from "../card/urls.js";
 import { A2AError, errorTable } from "../protocol/errors.js";
 import { trimSlashes } from "../protocol/http-routes.js";

@@ -21,7 +21,7 @@ import type { AgentOptions } from "./options.js";
 import type { ServerLimits } from "./rate-limiter.js";
 import type { TaskProcess } from "./server-process.js";
 
-/** Where an agent is hosted, and the agent whose place it takes there. */
+/** Where an agent is served, and the agent whose place it takes there. */
 export interface LocalAgentEnvironment extends AgentEnvironment {
   readonly replaces?: ComposedLocalAgent | undefined;
   readonly clients?: TurnClients | undefined;
@@ -43,7 +43,7 @@ interface OpenPush {
   users: number;
 }
 
-/** Composes store, handler and card into an agent for a host. */
+/** Composes store, handler and card into an agent that a server or a framework serves. */
 export async function composeAgent(
   options: AgentOptions,
   environment: LocalAgentEnvironment,
@@ -87,11 +87,7 @@ async function createBackend(
   const limiterParts = { clock, logger, rateStore: process.rates, skills, hasTasks: true, server, realm };
   const rateLimiter = await loadRateLimiter(options, limiterParts);
   const { capabilities } = publishedCard.card();
-  const push = openPush(options, process, {
-    ...settings,
-    previous: environment.replaces?.push,
-    card: publishedCard.card(),
-  });
+  const push = openPush(options, process, settings, publishedCard.card(), environment.replaces?.push);
   const release = {
     agent: options.agent,
     restartable: options.restartable,
@@ -131,13 +127,11 @@ async function createBackend(
 
 /** Opens the deliveries of an agent, or continues those of the agent before it. */
 function openPush(
-  options: Pick<AgentOptions, "push" | "agentId">,
+  options: AgentOptions,
   { core, store: tasks, pushStore, signals }: TaskProcess,
-  {
-    previous,
-    card,
-    ...settings
-  }: ServerSettings & { readonly previous: OpenPush | undefined; readonly card: AgentCard },
+  settings: ServerSettings,
+  card: AgentCard,
+  previous: OpenPush | undefined,
 ): OpenPush | undefined {
   if (options.push === undefined) return undefined;
   const { allow, events, store = pushStore } = options.push;
@@ -149,7 +143,13 @@ function openPush(
   }
   const { health, instance } = core;
   const push = createPush({
-    ...{ allow, events, signals, clock, versions, limits, instance },
+    allow,
+    events,
+    signals,
+    clock,
+    versions,
+    limits,
+    instance,
     store: observePushStore(store, health),
     tasks: observeStore(tasks, health, settings),
     logger: health.quiet(logger),

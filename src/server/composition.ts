@@ -23,13 +23,13 @@ import { isMountable, serverBindings } from "./bindings.js";
 import type { Observation } from "./call-observer.js";
 import { createEndpoint } from "./endpoint.js";
 import { type Limits, resolveLimits } from "./limits.js";
-import { type HostOptions, type ServerInterceptor, versionSettings } from "./options.js";
+import { type BaseServerOptions, versionSettings } from "./options.js";
 import type { Load } from "./overload/load.js";
 import type { RateLimiter, RateLimiterOptions, RateLimiterParts } from "./rate-limiter.js";
 import type { ServerProcess } from "./server-process.js";
 
-// Composes an agent for a host, with or without a port: admission, authentication, limits, bindings and card in front of
-// a backend. The backend is a local agent (`compose-agent.ts`) or a gateway.
+// Composes an agent, with or without a port: admission, authentication, limits, bindings and card in front of a backend.
+// The backend is a local agent (`compose-agent.ts`) or a gateway.
 
 /** An agent that can be called in this process, with or without a port. */
 export interface InProcessAgent {
@@ -74,7 +74,7 @@ export interface AgentBackend<H extends RequestHandler = RequestHandler> {
   dispose(): Promise<void>;
 }
 
-/** Where an agent is hosted among others. */
+/** Where an agent is served, among others. */
 export interface AgentEnvironment {
   readonly process: ServerProcess;
   readonly listening: () => ListeningAddress;
@@ -115,17 +115,12 @@ export interface ComposedAgent<H extends RequestHandler = RequestHandler> extend
 const defaultBindings = bindings.filter(({ isCore }) => isCore).map(({ name }) => name);
 
 /** The bindings in the options, by default the protocol's own. */
-export function chooseBindings({
-  bindings: names = defaultBindings,
-}: Pick<HostOptions, "bindings">): readonly Binding[] {
+export function chooseBindings({ bindings: names = defaultBindings }: BaseServerOptions): readonly Binding[] {
   return names;
 }
 
 /** The served bindings: the card's, and the unlisted ones too unless the options list bindings. */
-function servedBindings(
-  { bindings: names }: Pick<HostOptions, "bindings">,
-  listed: readonly Binding[],
-): readonly Binding[] {
+function servedBindings({ bindings: names }: BaseServerOptions, listed: readonly Binding[]): readonly Binding[] {
   return names === undefined
     ? bindingNames.filter((name) => listed.includes(name) || serverBindings[name].isServedUnlisted === true)
     : listed;
@@ -133,7 +128,7 @@ function servedBindings(
 
 /** Puts admission, bindings and card in front of a backend. */
 export async function composeWithBackend<H extends RequestHandler>(
-  options: HostOptions & Pick<VersionOptions, "securityRequirements">,
+  options: BaseServerOptions & Pick<VersionOptions, "securityRequirements">,
   build: (settings: ServerSettings) => AgentBackend<H> | Promise<AgentBackend<H>>,
   environment: AgentEnvironment,
 ): Promise<ComposedAgent<H>> {
@@ -201,7 +196,7 @@ export async function composeWithBackend<H extends RequestHandler>(
 
 /** The parts of an agent's service. */
 interface ServiceParts {
-  readonly options: HostOptions;
+  readonly options: BaseServerOptions;
   readonly backend: AgentBackend;
   readonly settings: ServerSettings;
   readonly authentication: Authentication;
@@ -239,19 +234,18 @@ async function createService(
     rates: backend.rates,
     accountsAnswers: backend.accountsAnswers,
     clock: options.clock,
-    interception: interceptors.length === 0 ? undefined : await loadInterception(interceptors),
+    interception:
+      interceptors.length === 0
+        ? undefined
+        : (await import("../protocol/intercept.js")).composeInterceptors(interceptors),
     observer: await loadObserver(options, { logger, clock, telemetry: telemetry?.calls(card.card()) }),
   };
   return { admission, service };
 }
 
-async function loadInterception(interceptors: readonly ServerInterceptor[]): Promise<Service["interception"]> {
-  return (await import("../protocol/intercept.js")).composeInterceptors(interceptors);
-}
-
 /** Loads what logs and measures calls; `undefined` when the options ask for neither. */
 export async function loadObserver(
-  { accessLog }: Pick<HostOptions, "accessLog">,
+  { accessLog }: BaseServerOptions,
   { logger, ...parts }: Observation,
 ): Promise<Service["observer"]> {
   if (accessLog !== true && parts.telemetry === undefined) return undefined;

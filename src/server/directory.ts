@@ -7,7 +7,7 @@ import { nearest } from "../protocol/nearest.js";
 import type { Version } from "../version/codec.js";
 import { versionNames } from "../version/versions.js";
 import type { ComposedAgent } from "./composition.js";
-import type { HostOptions } from "./options.js";
+import type { BaseServerOptions } from "./options.js";
 
 // The agents of a port, one or many: finds the agent of a call. A server of one agent has it at the root, and every
 // request is for it. Agents with names are found by host, by path, or by the name that a gRPC request has in its tenant.
@@ -30,7 +30,7 @@ export interface DirectoryEntry<A extends ComposedAgent = ComposedAgent> {
   readonly isNamed: boolean;
   readonly destination: AddressedService;
   /** Its options as they were given, without those of the server. */
-  readonly options: HostOptions;
+  readonly options: BaseServerOptions;
   /** Agents of one realm have the same callers. */
   readonly realm: string;
 }
@@ -135,20 +135,20 @@ export class Directory<A extends ComposedAgent = ComposedAgent> {
     const hostEntry = this.#findByHost(request.header("host"));
     const entry = hostEntry ?? this.#byPath.get(firstSegment(path));
     const rest = entry === undefined ? undefined : findPathBelow(entry.path, path);
-    if (entry !== undefined && rest !== undefined) return this.#below(entry, request, { path: entry.path, rest });
+    if (entry !== undefined && rest !== undefined) return this.#below(entry, request, entry.path, rest);
     const list =
       path === cataloguePath || path === `${cataloguePath}/` ? this.#catalogue?.endpoint(request) : undefined;
     if (list !== undefined) return list;
     const root = hostEntry ?? this.#byPath.get("");
-    return root === undefined ? this.#options.rest?.(request) : this.#below(root, request, { path: "", rest: path });
+    return root === undefined ? this.#options.rest?.(request) : this.#below(root, request, "", path);
   };
 
   #findByHost(host: string | undefined): DirectoryEntry<A> | undefined {
     return this.#byHost.size === 0 ? undefined : this.#byHost.get(hostName(host));
   }
 
-  #below({ endpoint }: DirectoryEntry<A>, request: HttpRequest, at: { readonly path: string; readonly rest: string }) {
-    return endpoint(mountRequest(request, at.rest, request.mountPath + this.basePath + at.path));
+  #below({ endpoint }: DirectoryEntry<A>, request: HttpRequest, path: string, rest: string) {
+    return endpoint(mountRequest(request, rest, request.mountPath + this.basePath + path));
   }
 
   /** Finds the service for gRPC calls to an authority. */

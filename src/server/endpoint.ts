@@ -3,7 +3,7 @@ import type { HttpEndpoint, HttpRequest } from "../binding/http/http.js";
 import { mount, mountRequest } from "../binding/http/mount.js";
 import { type Binding, bindingNames, bindingRow } from "../protocol/bindings.js";
 import { type BindingSetting, serverBindings } from "./bindings.js";
-import type { HostOptions } from "./options.js";
+import type { BaseServerOptions } from "./options.js";
 
 /** The served bindings, and their handlers. */
 export interface EndpointOptions extends BindingSetting {
@@ -13,7 +13,7 @@ export interface EndpointOptions extends BindingSetting {
 
 /** The protocol's endpoints by path. Other requests are left to the surrounding server. */
 export function createEndpoint(
-  options: Pick<HostOptions, "basePath" | "cors">,
+  options: BaseServerOptions,
   { bindings, card, ...setting }: EndpointOptions,
 ): HttpEndpoint {
   const names = bindingNames.filter((name) => bindings.includes(name));

@@ -7,7 +7,7 @@ import { A2AError } from "../protocol/errors.js";
 import { isLoopback } from "../protocol/loopback.js";
 import type { ComposedAgent } from "./composition.js";
 import { createEndpoint } from "./endpoint.js";
-import type { HostOptions } from "./options.js";
+import type { BaseServerOptions } from "./options.js";
 
 // A loopback port is also reachable from web pages in a browser on this machine. With DNS rebinding (a page's host name
 // resolving to 127.0.0.1) such a page is even same-origin. It cannot choose the Host and Origin headers that the
@@ -29,10 +29,8 @@ export interface HostGuard {
   grpc(caller: Caller): HostRefusal | undefined;
 }
 
-export type HostGuardOptions = Pick<HostOptions, "publicUrl" | "cors" | "allowedHosts">;
-
 /** Guards an agent that only this machine reaches. Throws a `TypeError` for invalid host names in `allowedHosts`. */
-export function createHostGuard({ publicUrl, cors, allowedHosts = [] }: HostGuardOptions): HostGuard {
+export function createHostGuard({ publicUrl, cors, allowedHosts = [] }: BaseServerOptions): HostGuard {
   const allowList = allowedHosts.length === 0 ? undefined : addressPolicy(allowedHosts, "allowedHosts");
   const publicBase = URL.parse(publicUrl ?? "");
   const listsOrigin = cors === undefined ? () => false : createOriginCheck(cors);
@@ -88,7 +86,7 @@ interface GuardedPlace {
 
 /** Answers refused requests in the form of the called binding, and passes the others to the agent. */
 export function guardEndpoint(
-  agent: Pick<ComposedAgent, "endpoint" | "servedBindings" | "versions" | "service">,
+  agent: ComposedAgent,
   guard: HostGuard,
   { basePath, isMounted = false }: GuardedPlace,
 ): HttpEndpoint {
@@ -122,7 +120,7 @@ function isHealthCheck({ method, path, mountPath }: HttpRequest): boolean {
 
 /** The bindings with an `authenticate` that refuses every caller. */
 function createRefusingEndpoint(
-  { servedBindings: bindings, versions, service }: Parameters<typeof guardEndpoint>[0],
+  { servedBindings: bindings, versions, service }: ComposedAgent,
   guard: HostGuard,
   basePath: string | undefined,
 ): HttpEndpoint {

@@ -107,43 +107,62 @@ interface LimitPair extends OptionPair {
 /** Limits that contradict each other are refused; a default gives way to a limit that is given. */
 export const limitPairs: readonly LimitPair[] = [
   {
-    ...{ lower: "heartbeatMs", upper: "instanceTtlMs", factor: 3, usual: 5, part: 5 },
+    lower: "heartbeatMs",
+    upper: "instanceTtlMs",
+    factor: 3,
+    usual: 5,
+    part: 5,
     why: "one late heartbeat would end the lease, and nobody could take over the tasks of a process that has died",
   },
   { lower: "pollMs", upper: "instanceTtlMs", why: "a lost hint would delay a stream for longer than a crash does" },
   { lower: "storeWaitMs", upper: "instanceTtlMs", why: "a lease could expire while a send waits for its first write" },
   { lower: "eventMaxBytes", upper: "taskMaxBytes", why: "a task could not take an event of the size that is allowed" },
   {
-    ...{ lower: "contentMaxBytes", upper: "jsonBodyMaxBytes", usual: 1.5 },
+    lower: "contentMaxBytes",
+    upper: "jsonBodyMaxBytes",
+    usual: 1.5,
     why: "JSON could not carry the content that is allowed",
   },
   {
-    ...{ lower: "jsonBodyMaxBytes", upper: "inFlightMaxBytes", factor: 2 },
+    lower: "jsonBodyMaxBytes",
+    upper: "inFlightMaxBytes",
+    factor: 2,
     why: "one caller may hold half of the bytes in flight, so the largest body would always be refused",
   },
   {
-    ...{ lower: "contentMaxBytes", upper: "inFlightMaxBytes", factor: 2 },
+    lower: "contentMaxBytes",
+    upper: "inFlightMaxBytes",
+    factor: 2,
     why: "one caller may hold half of the bytes in flight, so the largest message would always be refused",
   },
   {
-    ...{ lower: "eventMaxBytes", upper: "inFlightMaxBytes", factor: 2 },
+    lower: "eventMaxBytes",
+    upper: "inFlightMaxBytes",
+    factor: 2,
     why: "one caller may hold half of the bytes in flight, so the largest event could not be sent beside another call",
   },
   {
-    ...{ lower: "taskMaxBytes", upper: "inFlightMaxBytes", factor: 2 },
+    lower: "taskMaxBytes",
+    upper: "inFlightMaxBytes",
+    factor: 2,
     why: "one caller may hold half of the bytes in flight, so the largest task could not be read beside another call",
   },
   {
-    ...{ lower: "pageMaxBytes", upper: "inFlightMaxBytes", factor: 2 },
+    lower: "pageMaxBytes",
+    upper: "inFlightMaxBytes",
+    factor: 2,
     why: "one caller may hold half of the bytes in flight, so a full page of ListTasks could not be read beside another call",
   },
   {
-    ...{ lower: "taskMaxBytes", upper: "runningMaxBytes", factor: 2 },
+    lower: "taskMaxBytes",
+    upper: "runningMaxBytes",
+    factor: 2,
     why: "one caller may hold half of the memory of running tasks, so the largest task could not run beside another",
   },
   { lower: "pushRetryMs", upper: "pushPauseMaxMs", why: "the first pause would be longer than the longest" },
   {
-    ...{ lower: "contextStateMaxBytes", upper: "conversationOwnerMaxBytes" },
+    lower: "contextStateMaxBytes",
+    upper: "conversationOwnerMaxBytes",
     why: "the state of a context could be larger than all conversations of its owner may be",
   },
 ];
@@ -197,21 +216,25 @@ export function resolveLimits(options: Partial<Limits> = {}, identifiesCallers =
     conversationOwnerMaxBytes = Number.POSITIVE_INFINITY,
   } = options;
   return {
-    ...{ ...limits, turnsPerOwner, streamsPerPrincipal, pushCallsPerOwner, tasksPerOwner },
-    ...{ conversationEntriesPerOwner, conversationOwnerMaxBytes, readsPerOwner: Number.POSITIVE_INFINITY },
+    ...limits,
+    turnsPerOwner,
+    streamsPerPrincipal,
+    pushCallsPerOwner,
+    tasksPerOwner,
+    conversationEntriesPerOwner,
+    conversationOwnerMaxBytes,
+    readsPerOwner: Number.POSITIVE_INFINITY,
   };
 }
 
 /** The limits of a whole server, which its agents cannot have each for itself. */
 export const processLimits: ReadonlySet<string> = new Set([
   ...Object.keys(defaultListenerLimits),
-  ...[
-    "inFlightMaxBytes",
-    "runningMaxBytes",
-    "runningWaitMs",
-    "heartbeatMs",
-    "instanceTtlMs",
-    "pollMs",
-    "storeOutageMs",
-  ],
+  "inFlightMaxBytes",
+  "runningMaxBytes",
+  "runningWaitMs",
+  "heartbeatMs",
+  "instanceTtlMs",
+  "pollMs",
+  "storeOutageMs",
 ]);

@@ -25,10 +25,10 @@ export interface PortOptions {
   readonly unsent: OpenUnsent;
   readonly logger: Logger;
   /** Whether to serve gRPC reflection. Default: true. */
-  readonly reflection: boolean | undefined;
+  readonly reflection?: boolean | undefined;
 }
 
-export interface ListenersOptions extends PortOptions, Pick<EngineSetting, "at" | "refuse" | "versions" | "grows"> {
+export interface ListenersOptions extends PortOptions, EngineSetting {
   readonly port: number;
   readonly grpcPort: number | undefined;
   readonly bindings: readonly Binding[];

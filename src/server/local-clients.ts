@@ -13,7 +13,7 @@ import { isAuthenticated } from "./authentication.js";
 import type { ComposedLocalAgent } from "./compose-agent.js";
 import { toKey, toPath } from "./directory.js";
 import type { SharedParts } from "./multi-agent.js";
-import { hasOwnAuth, type ServedAgentOptions } from "./multi-agent-options.js";
+import { hasOwnAuth, type ServedAgentOptions } from "./options.js";
 
 // Clients of the server's agents that need no wire: `turn.client(path)` for a turn, `server.client(path)` for the
 // program. They call through the in-process transport, and so pass the pipeline of every call.
@@ -69,35 +69,30 @@ export class LocalClients {
 
   /** The clients for the turns of an agent. */
   of(key: string, agentOptions: ServedAgentOptions): TurnClients {
-    return (path, turn, options = {}) => this.#turnClient({ key, agentOptions }, { path, turn, options });
-  }
-
-  #turnClient(
-    from: { readonly key: string; readonly agentOptions: ServedAgentOptions },
-    { path, turn, options }: { readonly path: string; readonly turn: TurnCaller; readonly options: LocalClientOptions },
-  ): Client {
-    assertOptions("turn.client()", options, optionsRule);
-    const target = this.#entry(path, "turn.client()");
-    const isSame = target.key === from.key || !(hasOwnAuth(target.agentOptions) || hasOwnAuth(from.agentOptions));
-    if (!isSame && options.principal === undefined) {
-      throw new TypeError(
-        `turn.client(${JSON.stringify(path)}): pass \`principal\`: the agents authenticate callers separately`,
+    return (path, turn, options = {}) => {
+      assertOptions("turn.client()", options, optionsRule);
+      const target = this.#entry(path, "turn.client()");
+      const isSame = target.key === key || !(hasOwnAuth(target.agentOptions) || hasOwnAuth(agentOptions));
+      if (!isSame && options.principal === undefined) {
+        throw new TypeError(
+          `turn.client(${JSON.stringify(path)}): pass \`principal\`: the agents authenticate callers separately`,
+        );
+      }
+      const { principal = turn.principal } = options;
+      const via = [...(turn.chain?.via ?? []), toPath(key)];
+      const { authorize, authorizeAnswer } = (options.principal === undefined ? turn.chain : undefined) ?? {};
+      const chain = { via, authorize, authorizeAnswer };
+      const headers = { ...forwardHeaders(turn), ...options.headers };
+      return this.#createClient(
+        path,
+        (of) => {
+          const { agentCallDepth } = of.limits;
+          if (via.length > agentCallDepth) throw tooDeep(via, path, agentCallDepth);
+          return of.inProcess({ principal, headers, chain });
+        },
+        () => turnDefaults(turn, target.agent.card.card().capabilities?.streaming === true),
       );
-    }
-    const { principal = turn.principal } = options;
-    const via = [...(turn.chain?.via ?? []), toPath(from.key)];
-    const { authorize, authorizeAnswer } = (options.principal === undefined ? turn.chain : undefined) ?? {};
-    const chain = { via, authorize, authorizeAnswer };
-    const headers = { ...forwardHeaders(turn), ...options.headers };
-    return this.#createClient(
-      path,
-      (of) => {
-        const { agentCallDepth } = of.limits;
-        if (via.length > agentCallDepth) throw tooDeep(via, path, agentCallDepth);
-        return of.inProcess({ principal, headers, chain });
-      },
-      () => turnDefaults(turn, target.agent.card.card().capabilities?.streaming === true),
-    );
+    };
   }
 
   #createClient(

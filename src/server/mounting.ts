@@ -11,7 +11,7 @@ import type { ComposedAgent } from "./composition.js";
 import { createHostGuard, guardEndpoint } from "./host-guard.js";
 import type { KoaMiddleware } from "./koa/koa-middleware.js";
 import { fetchRule, mountRule } from "./mount-rules.js";
-import type { AgentOptions } from "./options.js";
+import type { BaseServerOptions } from "./options.js";
 
 /** Options of a mounted handler. */
 export interface MountOptions {
@@ -43,22 +43,13 @@ export interface Handlers {
   koa(options?: MountOptions): Promise<KoaMiddleware>;
 }
 
-/** The agent's own options about its address and its callers. */
-type AgentSettings = Pick<
-  AgentOptions,
-  "basePath" | "publicUrl" | "auth" | "authenticate" | "anonymous" | "trustProxy" | "cors" | "allowedHosts"
->;
-
 /** The handlers of a composed agent. */
-export function createHandlers(
-  agent: Pick<ComposedAgent, "endpoint" | "servedBindings" | "versions" | "service" | "limits" | "logger">,
-  at: AgentSettings,
-): Handlers {
+export function createHandlers(agent: ComposedAgent, agentOptions: BaseServerOptions): Handlers {
   const { limits, service, logger } = agent;
   const times = { ...limits, clock: service.clock };
-  const guard = createHostGuard(at);
+  const guard = createHostGuard(agentOptions);
   // With `trustProxy` the peer is a proxy, whose address does not identify callers.
-  const isGuarded = !isAuthenticated(at) && (at.trustProxy ?? false) === false;
+  const isGuarded = !isAuthenticated(agentOptions) && (agentOptions.trustProxy ?? false) === false;
   const endpoint = isGuarded ? guardEndpoint(agent, guard, { isMounted: true }) : agent.endpoint;
   const loggedMessages = new Set<string>();
   const explain = (status: number, message: string): HttpReply => {
@@ -73,11 +64,11 @@ export function createHandlers(
     };
   };
   // Calls within the process are no reason to warn, so an agent under test does not.
-  let isConfirmed = isAuthenticated(at) || at.anonymous === "shared";
+  let isConfirmed = isAuthenticated(agentOptions) || agentOptions.anonymous === "shared";
   const readOptions = (entry: string, options: MountOptions): HandlerOptions => {
     if (!isConfirmed) logger.warn({}, allShare);
     isConfirmed = true;
-    const { basePath = at.basePath, request } = options;
+    const { basePath = agentOptions.basePath, request } = options;
     const explainMiss = (path: string): HttpReply | undefined => {
       const prefix = findPrefix(path);
       return prefix === undefined ? undefined : explain(404, mountHint(entry, basePath, prefix));
@@ -92,7 +83,7 @@ export function createHandlers(
     fetch(options = {}) {
       assertMount("fetch", options, fetchRule);
       const refuseUnmounted = (path: string): HttpReply | undefined =>
-        at.publicUrl === undefined && path.startsWith("/.well-known/") ? explain(500, cutByHono) : undefined;
+        agentOptions.publicUrl === undefined && path.startsWith("/.well-known/") ? explain(500, cutByHono) : undefined;
       return fetchHandler(endpoint, {
         ...readOptions("fetch", options),
         remoteAddress: options.remoteAddress,

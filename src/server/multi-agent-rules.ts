@@ -1,8 +1,8 @@
 import { withContradictions } from "../protocol/check/contradictions.js";
 import { entries, flag, type MembersOf, object, type Rule, record } from "../protocol/check/rules.js";
 import { processLimits } from "./limits.js";
-import type { ServeAgentsOptions, ServedAgentOptions } from "./multi-agent-options.js";
 import { agentMembers, listenMembers, serveContradictions } from "./option-rules.js";
+import type { ServeAgentsOptions, ServedAgentOptions } from "./options.js";
 
 // The rules for the options of servers with several agents.
 

@@ -16,7 +16,7 @@ import { newId } from "../protocol/id/new-id.js";
 import { type Logger, withFields } from "../protocol/logger.js";
 import { loadOpenTelemetry } from "../telemetry/api.js";
 import { createAdmission } from "./admission.js";
-import { createTaskAccess, type HostedAgent } from "./agent.js";
+import { createTaskAccess, type RunningAgent } from "./agent.js";
 import type { AgentRegistry, PlannedAgent, ServerParts } from "./agent-registry.js";
 import { type Authentication, isAuthenticated, loadSchemes, openAuthentication } from "./authentication.js";
 import { type ComposedLocalAgent, composeAgent } from "./compose-agent.js";
@@ -27,11 +27,16 @@ import { guardUnrouted } from "./host-guard.js";
 import { type Limits, limitProblems, processLimits } from "./limits.js";
 import { type ClientCode, type LocalClientOptions, LocalClients } from "./local-clients.js";
 import { resolveLogger } from "./log/stderr-logger.js";
-import { hasOwnAuth, type ServeAgentsOptions, type ServedAgentOptions } from "./multi-agent-options.js";
 import { agentPath, servedRule } from "./multi-agent-rules.js";
-import type { AgentOptions } from "./options.js";
+import {
+  type AgentOptions,
+  type BaseServerOptions,
+  hasOwnAuth,
+  type ServeAgentsOptions,
+  type ServedAgentOptions,
+} from "./options.js";
 import type { ListeningPort } from "./port.js";
-import type { RateLimiterOptions, RateLimiterParts, ServerLimits } from "./rate-limiter.js";
+import type { RateLimiterParts, ServerLimits } from "./rate-limiter.js";
 import type { PlannedAgents } from "./serve.js";
 import type { ServerProcess } from "./server-process.js";
 
@@ -57,7 +62,7 @@ export interface MultiAgentServer extends ListeningPort {
 export type AgentsServer = MultiAgentServer;
 
 /** One of the agents of a server. Once it is replaced, its members are those of the new agent. */
-export interface ServedAgent extends InProcessAgent, HostedAgent {
+export interface ServedAgent extends InProcessAgent, RunningAgent {
   /** Its path: `/weather`. */
   readonly path: string;
   /** Its base URL: `http://127.0.0.1:41241/weather`. */
@@ -110,7 +115,7 @@ export async function openNamedAgents(givenOptions: ServeAgentsOptions, server: 
   const arrivals = openArrivals(rates, process, options);
   const authentication = await openAuthentication(options, { clock, logger });
   try {
-    const front = await openFront(options, server, { authentication, arrivals });
+    const front = await openFront(options, server, authentication, arrivals);
     const rest = server.guard && guardUnrouted(server.guard);
     const catalogue = options.catalogue === true ? await import("./catalogue.js") : undefined;
     const directory: Directory<ComposedLocalAgent> = new Directory({
@@ -146,7 +151,7 @@ function listSkillIds(cards: readonly CardOptions[]): readonly string[] {
 
 /** Loads and creates the limits that the agents have together; `undefined` without limits. */
 async function loadServerLimits(
-  options: Pick<RateLimiterOptions, "rate">,
+  options: BaseServerOptions,
   parts: Pick<RateLimiterParts, "clock" | "logger" | "skills">,
 ): Promise<ServerLimits | undefined> {
   if (options.rate === undefined) return undefined;
@@ -199,7 +204,8 @@ function openArrivals(
 async function openFront(
   options: ServeAgentsOptions,
   { process, limits, clock, logger }: ServerParts,
-  { authentication, arrivals }: Pick<SharedParts, "authentication" | "arrivals">,
+  authentication: Authentication,
+  arrivals: Service["rates"],
 ): Promise<Service> {
   const readNetwork = isAuthenticated(options) ? undefined : callerNetwork(options.trustProxy ?? false);
   const admission = createAdmission({
@@ -268,7 +274,7 @@ function planAgent(
 
 /** The options of one agent, with those that hold for all. */
 function mergeOptions(
-  { options: shared, limits: serverLimits }: Pick<SharedParts, "options" | "limits">,
+  { options: shared, limits: serverLimits }: SharedParts,
   path: string,
   agentOptions: ServedAgentOptions,
 ): AgentOptions {

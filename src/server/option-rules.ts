@@ -37,7 +37,7 @@ import { defaultLimits, type Limits, limitProblems, limitRules } from "./limits.
 import type {
   AgentOptions,
   AuthDeclaration,
-  HostOptions,
+  BaseServerOptions,
   ListenOptions,
   PushOptions,
   VersionSettings,
@@ -134,7 +134,7 @@ const serverLimits: Rule = (value, path) => {
   return problems.length > 0 ? problems : limitProblems(value as Partial<Limits>, path);
 };
 
-export const hostMembers: MembersOf<HostOptions> = {
+export const baseServerMembers: MembersOf<BaseServerOptions> = {
   bindings: { rule: entries(oneOf(...bindingNames)) },
   auth: { rule: object(auth) },
   authenticate: { rule: func },
@@ -173,12 +173,12 @@ const sharesPort = (name: string, other: string, { of, remedy }: SharedPort): Co
 
 interface SharedPort {
   /** The two ports. */
-  readonly of: (given: Partial<ListenOptions & HostOptions>) => readonly [number | undefined, number | undefined];
+  readonly of: (given: Partial<ListenOptions & BaseServerOptions>) => readonly [number | undefined, number | undefined];
   readonly remedy: string;
 }
 
 /** The port of metrics, if they have the address of the server. */
-const metricsPort = ({ telemetry, host }: Partial<ListenOptions & HostOptions>): number | undefined => {
+const metricsPort = ({ telemetry, host }: Partial<ListenOptions & BaseServerOptions>): number | undefined => {
   const metrics = typeof telemetry === "object" ? telemetry.metrics : undefined;
   return (metrics?.host ?? loopback) === (host ?? loopback) ? metrics?.port : undefined;
 };
@@ -214,7 +214,7 @@ export const listenMembers: MembersOf<ListenOptions> = {
 };
 
 export const agentMembers: MembersOf<AgentOptions> = {
-  ...hostMembers,
+  ...baseServerMembers,
   card: { rule: anyObject, missing: "give at least its name, description and version" },
   agent: { rule: func, missing: "give a function of a turn" },
   agentId: { rule: string },

@@ -6,7 +6,6 @@ import { NodeRequest, splitTarget } from "../binding/http/node-request.js";
 import type { RequestListener } from "../binding/listen/connection.js";
 import { sendContinue } from "../binding/listen/continue.js";
 import type { OpenUnsent } from "../binding/listen/unsent.js";
-import type { CallHead } from "../binding/service.js";
 import { createPeerCheck } from "../card/proxy.js";
 import { noop } from "../protocol/async/noop.js";
 import { pause, within } from "../protocol/async/pause.js";
@@ -20,7 +19,7 @@ import type { HostGuard } from "./host-guard.js";
 import { createFallback } from "./koa/fallback.js";
 import type { Limits } from "./limits.js";
 import { type Listeners, openListeners } from "./listeners.js";
-import type { HostOptions, ListenOptions } from "./options.js";
+import type { BaseServerOptions, ListenOptions } from "./options.js";
 import type { Load } from "./overload/load.js";
 import { createReadiness, type Readiness } from "./readiness.js";
 
@@ -73,7 +72,7 @@ export interface ServerAddress {
 }
 
 /** The address that the options ask for. Nothing is bound yet. */
-export function planAddress(options: Pick<ListenOptions, "port" | "host" | "grpcPort" | "tls">): ServerAddress {
+export function planAddress(options: ListenOptions): ServerAddress {
   const { port = readPort(), host = defaultHost, grpcPort, tls } = options;
   const scheme = tls === undefined ? "http" : "https";
   return {
@@ -114,7 +113,7 @@ export interface PortHandlers {
 
 /** Listens, and serves until the port is closed. */
 export async function listenWith(
-  options: HostOptions & ListenOptions,
+  options: BaseServerOptions & ListenOptions,
   serverAddress: ServerAddress,
   handlers: PortHandlers,
 ): Promise<ListeningPort> {
@@ -138,7 +137,7 @@ export async function listenWith(
     at: directory.at,
     versions: directory.versions,
     grows: directory.hasNames,
-    refuse: guard && ((caller: Pick<CallHead, "header">) => guard.grpc(caller)?.error),
+    refuse: guard && ((header) => guard.grpc({ header })?.error),
     http: createHttp(options, handlers, readiness),
   });
   serverAddress.listeners = listeners;
@@ -193,7 +192,7 @@ function loadWhenIdle(load: () => Promise<void>, idle: () => Promise<void>): () 
 }
 
 function createHttp(
-  { app, trustProxy = false, clock }: Pick<HostOptions & ListenOptions, "app" | "trustProxy" | "clock">,
+  { app, trustProxy = false, clock }: BaseServerOptions & ListenOptions,
   handlers: PortHandlers,
   readiness: Readiness,
 ): RequestListener {

@@ -15,9 +15,9 @@ import { type ChargingTurn, RatedCalls } from "../rates/rated-calls.js";
 import { SharedCounters } from "../rates/shared-counters.js";
 import { isAuthenticated } from "./authentication.js";
 import { createNetworkReader } from "./network-reader.js";
-import type { AgentOptions, HostOptions } from "./options.js";
+import type { AgentOptions, BaseServerOptions } from "./options.js";
 
-export type RateLimiterOptions = HostOptions & Pick<AgentOptions, "agentId" | "tenants">;
+export type RateLimiterOptions = BaseServerOptions & Pick<AgentOptions, "agentId" | "tenants">;
 
 interface CounterParts {
   readonly clock: Clock;
@@ -88,7 +88,7 @@ export async function createRateLimiter(
  * agents. Throws a `TypeError` for a skill that none of them has.
  */
 export function createServerLimits(
-  { rate = {} }: Pick<RateLimiterOptions, "rate">,
+  { rate = {} }: BaseServerOptions,
   { skills, ...parts }: CounterParts & Pick<RateLimiterParts, "skills">,
 ): ServerLimits | undefined {
   const problems = unknownSkills(rate, skills);

@@ -2,7 +2,7 @@ import { renameOptions } from "../protocol/check/former-options.js";
 import { assertOptions } from "../protocol/check/rules.js";
 import { isObject } from "../protocol/kinds.js";
 import { isLoopback } from "../protocol/loopback.js";
-import { createTaskAccess, type HostedAgent } from "./agent.js";
+import { createTaskAccess, type RunningAgent } from "./agent.js";
 import { AgentRegistry, type PlannedAgent, type ServerParts } from "./agent-registry.js";
 import { askForCertificates, isAuthenticated } from "./authentication.js";
 import { type ComposedLocalAgent, composeAgent } from "./compose-agent.js";
@@ -11,11 +11,17 @@ import { Directory, toPath } from "./directory.js";
 import { createHostGuard, type HostGuard } from "./host-guard.js";
 import { resolveLimits } from "./limits.js";
 import type { MultiAgentServer } from "./multi-agent.js";
-import type { ServeAgentsOptions, ServedAgentOptions } from "./multi-agent-options.js";
 import { serveRule } from "./option-rules.js";
-import type { AgentOptions, HostOptions, ListenOptions, ServeOptions } from "./options.js";
+import type {
+  AgentOptions,
+  BaseServerOptions,
+  ListenOptions,
+  ServeAgentsOptions,
+  ServedAgentOptions,
+  ServeOptions,
+} from "./options.js";
 import { defaultDrainMs, type ListeningPort, listenWith, planAddress } from "./port.js";
-import { openServerProcess } from "./server-process.js";
+import { openServerProcess, type ProcessOptions } from "./server-process.js";
 
 // From options to a listening port: the one way of every server, whether it has one agent, agents with names, or a gateway.
 //
@@ -29,7 +35,7 @@ import { openServerProcess } from "./server-process.js";
 export interface Server extends InProcessAgent, ListeningPort {}
 
 /** A server of an agent that runs in this process. */
-export interface AgentServer extends Server, HostedAgent {}
+export interface AgentServer extends Server, RunningAgent {}
 
 /**
  * Serves several agents on one port, each below its own path. They share one store, and start and close together.
@@ -135,7 +141,7 @@ export async function serveOne<A extends ComposedAgent>(
 }
 
 /** The options that hold for a whole server. */
-export type ServerOptions = HostOptions & ListenOptions & Pick<AgentOptions, "store" | "signals" | "agentId">;
+export type ServerOptions = ProcessOptions & ListenOptions & Pick<AgentOptions, "agentId">;
 
 /** The agents that a server begins with, and the directory that finds them. */
 export interface PlannedAgents<A extends ComposedAgent> {
@@ -149,7 +155,7 @@ export interface PlannedAgents<A extends ComposedAgent> {
 /** The agents and handlers of a server. */
 interface Contents<P> {
   /** Options of single agents that concern the whole port. Default: none, those of the server say everything. */
-  readonly agentOptions?: readonly Pick<ServedAgentOptions, "auth" | "hosts">[];
+  readonly agentOptions?: readonly ServedAgentOptions[];
   /** Whether tasks run here. */
   readonly hasTasks: boolean;
   plan(server: ServerParts): P | Promise<P>;
@@ -233,9 +239,9 @@ async function serveAll<A extends ComposedAgent, P extends PlannedAgents<A>>(
 
 /** Guards a port that only this machine reaches, while callers are not authenticated. */
 function guardPort(
-  options: HostOptions,
+  options: BaseServerOptions,
   host: string,
-  agentOptions: readonly Pick<ServedAgentOptions, "hosts">[],
+  agentOptions: readonly ServedAgentOptions[],
 ): HostGuard | undefined {
   const allowedHosts = [...(options.allowedHosts ?? []), ...agentOptions.flatMap(({ hosts = [] }) => hosts)];
   const guard = createHostGuard({ ...options, allowedHosts });

@@ -14,7 +14,7 @@ import { versionEntries } from "../version/versions.js";
 import { createProcessAdmission, type ProcessAdmission } from "./admission.js";
 import { resolveLimits } from "./limits.js";
 import { resolveLogger } from "./log/stderr-logger.js";
-import type { AgentOptions, HostOptions } from "./options.js";
+import type { AgentOptions, BaseServerOptions } from "./options.js";
 import { createLoad, type Load } from "./overload/load.js";
 
 // A server has one process, however many agents it serves: the store, admission, telemetry, and the loaded versions.
@@ -29,7 +29,7 @@ export interface ServerProcess {
   /** `undefined` where nothing is measured. */
   readonly load: Load | undefined;
   /** The logger in an option; its records carry the trace in which they are written. */
-  resolveLogger(option: HostOptions["logger"]): Logger;
+  resolveLogger(option: BaseServerOptions["logger"]): Logger;
   /** Loads versions, newest first, once for all agents with the same settings. */
   versions(names: readonly string[] | undefined, options: VersionOptions): Promise<readonly Version[]>;
   /** Opens the store with the first agent that has tasks. */
@@ -48,8 +48,7 @@ export interface TaskProcess {
   readonly core: CoreProcess;
 }
 
-export type ProcessOptions = Pick<HostOptions, "limits" | "clock" | "logger" | "telemetry"> &
-  Pick<AgentOptions, "store" | "signals">;
+export type ProcessOptions = BaseServerOptions & Pick<AgentOptions, "store" | "signals">;
 
 export async function openServerProcess(options: ProcessOptions): Promise<ServerProcess> {
   const telemetry = await openTelemetry(options.telemetry);

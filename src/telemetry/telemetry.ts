@@ -72,7 +72,7 @@ export interface Telemetry {
   close(): Promise<void>;
 }
 
-/** Opens the telemetry of a server. `undefined` if it is off (`HostOptions`); its code is then not loaded. */
+/** Opens the telemetry of a server. `undefined` if it is off (`BaseServerOptions`); its code is then not loaded. */
 export async function openTelemetry(setting: boolean | TelemetryOptions | undefined): Promise<Telemetry | undefined> {
   const options = typeof setting === "object" ? setting : {};
   // Metrics are also served without an SDK.

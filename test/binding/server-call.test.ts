@@ -1,20 +1,18 @@
 import { describe, expect, it } from "vitest";
 import { CallMeter } from "../../src/binding/call-meter.js";
 import { handlerFor, ServerCall } from "../../src/binding/server-call.js";
-import type { EndedCall } from "../../src/binding/service.js";
+import type { EndedCall, Service } from "../../src/binding/service.js";
 import { A2AError } from "../../src/protocol/errors.js";
-import { handlerOf, serviceOf } from "../support/echo-service.js";
-
-const agentOf = () => ({ handler: handlerOf({}), taskNames: { find: async () => undefined } });
+import { serviceOf } from "../support/echo-service.js";
 
 it("an adapter that two agents share serves each its own handler, created once", () => {
-  const adapter = { serve: (handler: ReturnType<typeof handlerOf>) => ({ ...handler }) };
-  const [one, other] = [agentOf(), agentOf()];
+  const adapter = { version: "1.0", serve: (handler: Service["handler"]) => ({ ...handler }) };
+  const [one, other] = [serviceOf({}), serviceOf({})];
   const adapterHandler = handlerFor(adapter, one);
   expect(adapterHandler.getTask).toBe(one.handler.getTask);
   expect(handlerFor(adapter, other).getTask).toBe(other.handler.getTask);
   expect(handlerFor(adapter, one)).toBe(adapterHandler);
-  expect(handlerFor({}, one)).toBe(one.handler);
+  expect(handlerFor({ version: "1.0" }, one)).toBe(one.handler);
 });
 
 describe("the access log", () => {

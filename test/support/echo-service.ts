@@ -10,7 +10,7 @@ import { type Operations, operations, type ReplyOf, type StreamItem } from "../.
 type Handler = Operations<ServerContext>;
 
 /** A request handler with a few operations; every other operation is refused. */
-export function handlerOf(methods: Partial<Handler>): Handler {
+function handlerOf(methods: Partial<Handler>): Handler {
   const refusals = operations.map(({ name }) => [
     name,
     () => {

@@ -33,26 +33,31 @@ export async function obtainByCode(client: OAuthClient, use: CodeUse, signal: Ab
     const url = new URL(server.authorizationUrl);
     const fields = {
       ...client.secret.parameters,
-      ...{ response_type: "code", client_id: client.secret.clientId, redirect_uri: uri, state },
-      ...{ code_challenge: challenge, code_challenge_method: "S256", ...(scope === "" ? {} : { scope }) },
+      response_type: "code",
+      client_id: client.secret.clientId,
+      redirect_uri: uri,
+      state,
+      code_challenge: challenge,
+      code_challenge_method: "S256",
+      ...(scope === "" ? {} : { scope }),
     };
     for (const [name, value] of Object.entries(fields)) url.searchParams.set(name, value);
     return url.href;
   };
   const answer = await untilAborted(() => flow({ urlFor, signal }), signal);
-  const code = readCode(client, { call, server, state, answer });
+  const code = readCode(client, call, server, state, answer);
   const fields = { grant_type: "authorization_code", code, redirect_uri: redirectUri, code_verifier: verifier };
   return requestToken(client, { url: server.tokenUrl, fields }, signal);
 }
 
-interface AuthorizationAnswer extends Pick<CodeUse, "server"> {
-  readonly call: AuthEndpoint;
-  readonly state: string;
-  readonly answer: string;
-}
-
 /** The code of the answer, after a check that it belongs to this request (`state`) and server (`iss`, RFC 9207). */
-function readCode(client: OAuthClient, { call, server, state, answer }: AuthorizationAnswer): string {
+function readCode(
+  client: OAuthClient,
+  call: AuthEndpoint,
+  server: CodeUse["server"],
+  state: string,
+  answer: string,
+): string {
   const url = URL.parse(answer);
   if (url === null)
     throw new A2AError("unauthenticated", "authorizationCode must return the URL to which the browser was sent back");

@@ -34,11 +34,11 @@ export function createDeviceCodeFlow(client: OAuthClient): DeviceCodeFlow {
     async obtain(server, scope, signal) {
       const shown = pendingCode;
       const isGood = shown?.scope === scope && clock.now() < shown.expiresAt;
-      const { code, prompt } = isGood ? { code: shown } : await authorize(client, { server, scope }, signal);
+      const { code, prompt } = isGood ? { code: shown } : await authorize(client, server, scope, signal);
       pendingCode = code;
       try {
         if (prompt !== undefined) await untilAborted(() => client.secret.deviceCode?.(prompt), signal);
-        const token = await poll(client, { server, code }, signal);
+        const token = await poll(client, server, code, signal);
         pendingCode = undefined;
         return token;
       } catch (error) {
@@ -51,7 +51,8 @@ export function createDeviceCodeFlow(client: OAuthClient): DeviceCodeFlow {
 
 async function authorize(
   client: OAuthClient,
-  { server, scope }: { readonly server: TokenServer; readonly scope: string },
+  server: TokenServer,
+  scope: string,
   signal: AbortSignal,
 ): Promise<{ readonly code: PendingCode; readonly prompt: DeviceCodePrompt }> {
   const { clock, allowPlaintext } = client.environment;
@@ -60,10 +61,10 @@ async function authorize(
     throw new A2AError("unauthenticated", "the authorization server has no device authorization endpoint");
   const fields = { client_id: client.secret.clientId, ...(scope === "" ? {} : { scope }) };
   const json = await sendForm(client, { ...call, fields }, signal);
-  const expiresInMs = readDuration(json, "expires_in", { call, mostMs: mostExpiryMs });
+  const expiresInMs = readDuration(json, "expires_in", call, mostExpiryMs);
   if (expiresInMs === undefined)
     throw new A2AError("unauthenticated", `the answer of ${describeEndpoint(call)} has no expires_in`);
-  const intervalMs = readDuration(json, "interval", { call, mostMs: mostIntervalMs }) ?? stepMs;
+  const intervalMs = readDuration(json, "interval", call, mostIntervalMs) ?? stepMs;
   return {
     code: {
       scope,
@@ -101,11 +102,7 @@ function readPrompt(
 }
 
 /** Requests the token until the user approves or refuses, or the code expires. */
-async function poll(
-  client: OAuthClient,
-  { server, code }: { readonly server: TokenServer; readonly code: PendingCode },
-  signal: AbortSignal,
-): Promise<Token> {
+async function poll(client: OAuthClient, server: TokenServer, code: PendingCode, signal: AbortSignal): Promise<Token> {
   const { clock } = client.environment;
   const { tokenUrl: url } = server;
   const fields = {

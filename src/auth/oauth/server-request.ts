@@ -18,10 +18,7 @@ export interface ServerEnvironment {
 }
 
 /** Fills in the defaults. A card may name any server, so only its own origin and those the caller lists are called. */
-export function resolveEnvironment(
-  environment: CredentialEnvironment,
-  secret: Pick<OAuthSecret, "trustedOrigins">,
-): ServerEnvironment {
+export function resolveEnvironment(environment: CredentialEnvironment, secret: OAuthSecret): ServerEnvironment {
   const { fetch, clock = callerClock, allowPlaintext = false, timeoutMs = 10_000, cardUrl } = environment;
   const { trustedOrigins = cardUrl === undefined ? [] : [new URL(cardUrl).origin] } = secret;
   return { fetch, clock, allowPlaintext, timeoutMs, trustedOrigins };
@@ -152,11 +149,7 @@ export function readText(json: JsonObject, name: string, call: AuthEndpoint): st
 }
 
 /** A member with a positive number of seconds, as milliseconds and at most `mostMs`; `undefined` when it is missing. */
-export function readDuration(
-  json: JsonObject,
-  name: string,
-  { call, mostMs }: { readonly call: AuthEndpoint; readonly mostMs: number },
-): number | undefined {
+export function readDuration(json: JsonObject, name: string, call: AuthEndpoint, mostMs: number): number | undefined {
   const value = json[name];
   if (value === undefined || value === null) return undefined;
   // Some servers send numbers as strings.

@@ -98,7 +98,7 @@ function readToken(json: JsonObject, call: FormRequest, now: number): Token {
   if (typeof type !== "string" || type.toLowerCase() !== "bearer") {
     throw new A2AError("unauthenticated", `token_type of ${describeEndpoint(call)} must be Bearer`);
   }
-  const lifetimeMs = readDuration(json, "expires_in", { call, mostMs: longestMs });
+  const lifetimeMs = readDuration(json, "expires_in", call, longestMs);
   const { refresh_token: refreshToken } = json;
   return {
     accessToken,

@@ -41,7 +41,7 @@ export function jwtCheck(
   const verify = async (token: string): Promise<Identity> => {
     // Not a later cache: it is made when a key is removed, which may be the key of this token.
     const currentCache = cache;
-    const payload = await verifyJwt(keys, token, { rules, now: clock.now() });
+    const payload = await verifyJwt(keys, token, rules, clock.now());
     const identity = identityFrom(payload);
     currentCache.set(token, identity, (payload.exp ?? 0) * 1000);
     return identity;
@@ -55,16 +55,15 @@ export function jwtCheck(
   };
 }
 
-interface JwtCheck {
-  readonly rules: JwtRules;
-  readonly now: number;
-}
-
-async function verifyJwt(keys: JwtKey | IssuerKeys, token: string, { rules, now }: JwtCheck): Promise<JWTPayload> {
+async function verifyJwt(keys: JwtKey | IssuerKeys, token: string, rules: JwtRules, now: number): Promise<JWTPayload> {
   const { issuer, audience, algorithms, clockSkewMs } = rules;
   const options = {
-    ...{ issuer, audience: [audience].flat(), algorithms: [...algorithms], clockTolerance: clockSkewMs / 1000 },
-    ...{ currentDate: new Date(now), requiredClaims: ["exp"] },
+    issuer,
+    audience: [audience].flat(),
+    algorithms: [...algorithms],
+    clockTolerance: clockSkewMs / 1000,
+    currentDate: new Date(now),
+    requiredClaims: ["exp"],
   };
   try {
     const { payload, protectedHeader } =

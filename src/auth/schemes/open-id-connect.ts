@@ -23,7 +23,10 @@ const wellKnownPath = "/.well-known/openid-configuration";
 const { audience, algorithms, clockSkewMs } = jwtMembers;
 const members: MembersOf<OpenIdConnectOptions> = {
   discoveryUrl: { rule: string, missing: `give the https URL that ends in ${wellKnownPath}` },
-  ...{ audience, algorithms, clockSkewMs, description: { rule: string } },
+  audience,
+  algorithms,
+  clockSkewMs,
+  description: { rule: string },
 };
 const rule = object(members);
 

@@ -173,7 +173,7 @@ export class ConnectCall {
   }
 }
 
-function addFields(headers: Headers, { rateFields }: Pick<ServerCall, "rateFields">): void {
+function addFields(headers: Headers, { rateFields }: ServerCall): void {
   for (const [name, value] of Object.entries(rateFields ?? {})) headers.set(name, value);
 }
 

@@ -7,7 +7,7 @@ import type { RpcMethod } from "./method.js";
 const detailsKey = "grpc-status-details-bin";
 
 /** Encodes an error as a gRPC status: code, message, and typed details in the trailer (spec 10.6). */
-export function errorToStatus(error: A2AError, adapter?: Pick<GrpcAdapter, "findPrefix" | "findStatus">): StatusObject {
+export function errorToStatus(error: A2AError, adapter?: GrpcAdapter): StatusObject {
   const metadata = new Metadata();
   const code = adapter?.findStatus?.(error) ?? errorTable[error.code].grpc;
   metadata.set(detailsKey, Buffer.from(encodeStatus(error, code)));
@@ -22,9 +22,7 @@ export interface ReceivedStatus {
 }
 
 /** The RPC that the status answers. */
-export type CalledRpc = Pick<RpcMethod, "operation"> & {
-  readonly adapter: Pick<GrpcAdapter, "readPrefix" | "readStatus">;
-};
+export type CalledRpc = Pick<RpcMethod, "operation" | "adapter">;
 
 /**
  * Reads a gRPC status. The reason in the details decides, else the message's prefix, else the status code. Never

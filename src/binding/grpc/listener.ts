@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { constants, createServer, type Http2Server, type ServerHttp2Stream } from "node:http2";
+import type { ReadHeader } from "../../protocol/context.js";
 import { type A2AError, errorTable } from "../../protocol/errors.js";
 import type { Logger } from "../../protocol/logger.js";
 import { findHeader } from "../http/node-request.js";
@@ -10,11 +11,16 @@ import type { Http2Engine } from "../listen/http2-engine.js";
 import { keepSessions } from "../listen/sessions.js";
 import type { OpenUnsent } from "../listen/unsent.js";
 import { listHeaderValues } from "../one-credential.js";
-import type { CallHead } from "../service.js";
 import { injectConnections, isUnlimited, takeStreams } from "./internals/http2-server.js";
 import type { GrpcServer } from "./server.js";
 
-// The only file that knows how gRPC and HTTP share a connection.
+// How gRPC and HTTP share a connection. This is the only file that knows.
+//
+// grpc-js owns the HTTP/2 server. It gets the connections that the port has accepted, within the limits and with the
+// graceful end of all HTTP/2 connections (`listen/sessions.ts`). Each stream comes here before grpc-js sees it: a POST with
+// a content type of gRPC goes on to grpc-js and so to `call.ts`, any other stream becomes a request of HTTP. On the way, a
+// gRPC stream may be refused by its headers, what grpc-js would misread in them is mended, and a service that loads on its
+// first call is loaded.
 
 export interface GrpcEngineOptions {
   readonly grpc: GrpcServer;
@@ -25,7 +31,7 @@ export interface GrpcEngineOptions {
   readonly unsent?: OpenUnsent | undefined;
   readonly logger: Logger;
   /** Returns the error that refuses a call by its headers, before grpc-js sees it. Default: no call is refused. */
-  readonly refuse?: ((caller: Pick<CallHead, "header">) => A2AError | undefined) | undefined;
+  readonly refuse?: ((header: ReadHeader) => A2AError | undefined) | undefined;
 }
 
 /** Creates an HTTP/2 engine for gRPC and HTTP. The content type of each stream decides. */
@@ -60,7 +66,7 @@ function shareStreams(server: Http2Server, { grpc, http = refuseHttp1, refuse }:
       return;
     }
     stream.on("finish", endRequest);
-    const refusal = refuse?.({ header: (name) => findHeader(headers, name) });
+    const refusal = refuse?.((name) => findHeader(headers, name));
     if (refusal !== undefined) return refuseCall(stream, refusal);
     if (isUnlimited(headers["grpc-timeout"])) delete headers["grpc-timeout"];
     keepCredentials(headers, rest[1]);

@@ -26,8 +26,10 @@ function methodDefinition(
     path: `/${typeName}/${name}`,
     requestStream: methodKind === "client_streaming" || methodKind === "bidi_streaming",
     responseStream: methodKind === "server_streaming" || methodKind === "bidi_streaming",
-    ...{ requestSerialize: createWriter(input), requestDeserialize: createReader(input) },
-    ...{ responseSerialize: createWriter(output), responseDeserialize: createReader(output) },
+    requestSerialize: createWriter(input),
+    requestDeserialize: createReader(input),
+    responseSerialize: createWriter(output),
+    responseDeserialize: createReader(output),
   };
 }
 

@@ -10,7 +10,12 @@ import { groupByPath } from "./method.js";
 import { addReflection } from "./reflection.js";
 import { createTargets } from "./target.js";
 
-// gRPC (spec 10), with its health and reflection services.
+// gRPC (spec 10): the server of grpc-js, which frames the messages and knows HTTP/2.
+//
+// Its interceptor takes every call of an A2A path out of the hands of grpc-js and gives it to a `GrpcCall` (`call.ts`),
+// which runs the pipeline of calls. Paths are registered once: versions that share one are told apart when the head of a
+// call is known (`method.ts`), and so are the agents of the port (`target.ts`). Calls of other paths are those of health
+// and reflection, which grpc-js handles itself, and whose code is loaded with their first call.
 
 export interface GrpcServerOptions {
   readonly adapters: readonly GrpcAdapter[];

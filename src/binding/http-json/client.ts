@@ -1,11 +1,11 @@
-import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
+import type { Message as AnyMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { readAnswer } from "../../protocol/codec/json/reading.js";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import type { CallOptions } from "../../protocol/context.js";
-import { A2AError, CallError } from "../../protocol/errors.js";
+import { A2AError, CallError, invalidParams } from "../../protocol/errors.js";
 import { trimSlashes } from "../../protocol/http-routes.js";
 import type { Operation, Operations } from "../../protocol/operations.js";
-import type { HttpJsonAdapter } from "../../version/codec.js";
+import type { HttpJsonAdapter, HttpRoute } from "../../version/codec.js";
 import { parseAnswer, parseOrNothing, readReply, withAnswerHeaders } from "../fetch/answer.js";
 import {
   createSender,
@@ -17,7 +17,10 @@ import {
 import { readItems, type StreamForm } from "../fetch/item-stream.js";
 import { eventStreamType, jsonMediaType } from "../http/media-type.js";
 import { cancelable, createTransport, missingOperation } from "../transport.js";
-import { type Address, listAddresses } from "./address.js";
+
+// The client side of HTTP+JSON. A request may have several addresses: with and without the tenant in the path, and for one
+// operation with two verbs. Those whose paths take the most of its fields are tried one after another, first with the verb
+// that the agent has accepted before, until the agent knows one; its answer is then that of the call.
 
 export interface HttpJsonTransportOptions extends HttpTransportOptions {
   readonly adapter: HttpJsonAdapter;
@@ -77,7 +80,7 @@ const streamForm: StreamForm<HttpClient, OutgoingRequest> = {
 async function open(client: HttpClient, call: OutgoingRequest): Promise<UnreadAnswer> {
   const { operation } = call;
   const acceptedVerb = client.verbs.get(operation);
-  const addresses = addressesToTry(client, call, acceptedVerb);
+  const addresses = listAddresses(client, call, acceptedVerb);
   let failure: A2AError | undefined;
   // The schema and the text of the specification name different verbs for the subscription (D-1), and agents support
   // either. An agent with only POST may read the GET as a request for a task with an odd id.
@@ -95,20 +98,65 @@ async function open(client: HttpClient, call: OutgoingRequest): Promise<UnreadAn
   throw failure ?? new TypeError(`no route for ${operation.name}`);
 }
 
+/** Where a request goes, split into target and body. */
+interface Address {
+  readonly verb: string;
+  /** Path and query below the interface URL. */
+  readonly target: string;
+  /** Body text, on a route that has a body. */
+  readonly body: string | undefined;
+}
+
 /**
- * Returns the addresses to try, the verb that the agent accepted before first. Throws if the version lacks the
- * operation.
+ * Returns the addresses to try, best first: the routes whose paths take the most of the request's fields (so a tenant goes
+ * into the path), those with the accepted verb before the others. Throws if the version lacks the operation.
  */
-function addressesToTry(
+function listAddresses(
   { adapter }: HttpClient,
   { operation, request }: OutgoingRequest,
   acceptedVerb: string | undefined,
 ): Address[] {
-  if (adapter.routes.every((route) => route.operation !== operation))
-    throw missingOperation(adapter, operation, "HTTP+JSON");
+  const routes = adapter.routes.filter((route) => route.operation === operation);
+  const [usualRoute] = routes;
+  if (usualRoute === undefined) throw missingOperation(adapter, operation, "HTTP+JSON");
   const json = adapter.codec(operation).writeRequest(request);
-  const addresses = listAddresses(adapter, operation, isJsonObject(json) ? json : {});
-  return addresses.toSorted((a, b) => Number(b.verb === acceptedVerb) - Number(a.verb === acceptedVerb));
+  const fields = isJsonObject(json) ? json : {};
+  const filledRoutes = routes.filter((route) => listFields(route).every((field) => isFilled(fields[field])));
+  const [first] = filledRoutes;
+  if (first === undefined) throw missingFields(usualRoute, fields);
+  const longest = Math.max(...filledRoutes.map(({ segments }) => segments.length));
+  const preferredVerb = acceptedVerb ?? first.verb;
+  return filledRoutes
+    .filter(({ segments }) => segments.length === longest)
+    .toSorted((a, b) => Number(b.verb === preferredVerb) - Number(a.verb === preferredVerb))
+    .map((route) => buildAddress(adapter, route, fields));
+}
+
+function listFields({ segments }: HttpRoute): readonly string[] {
+  return segments.flatMap((segment) => ("field" in segment ? [segment.field] : []));
+}
+
+function isFilled(value: JsonValue | undefined): value is string {
+  return typeof value === "string" && value !== "";
+}
+
+function missingFields(route: HttpRoute, request: JsonObject): Error {
+  const emptyFields = listFields(route).filter((field) => !isFilled(request[field]));
+  return invalidParams(...emptyFields.map((field) => ({ field, description: "must not be empty" })));
+}
+
+function buildAddress(adapter: HttpJsonAdapter, route: HttpRoute, request: JsonObject): Address {
+  const rest: JsonObject = { ...request };
+  const path = route.segments.map((segment) => {
+    if ("literal" in segment) return segment.literal;
+    const value = rest[segment.field];
+    delete rest[segment.field];
+    return encodeURIComponent(String(value));
+  });
+  const plain = `/${path.join("/")}${route.suffix}`;
+  if (route.hasBody) return { verb: route.verb, target: plain, body: JSON.stringify(rest) };
+  const query = adapter.writeQuery(route.operation, rest).toString();
+  return { verb: route.verb, target: query === "" ? plain : `${plain}?${query}`, body: undefined };
 }
 
 function isUnrouted({ response }: UnreadAnswer, error: A2AError): boolean {

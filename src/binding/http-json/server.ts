@@ -12,7 +12,7 @@ import {
   type StreamForm,
   streamReply,
 } from "../http/call.js";
-import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
+import type { HttpEndpoint, HttpReply, HttpRequest, ReplyHead } from "../http/http.js";
 import { assertJson, chooseErrorType, chooseReplyType } from "../http/media-type.js";
 import { accountReply, encodeReply, formatEvent } from "../http/reply-writer.js";
 import { readJsonBody } from "../http/request-body.js";
@@ -81,14 +81,14 @@ async function answer(end: HttpJsonEnd, request: HttpRequest): Promise<HttpReply
     const codec = adapter.codec(operation);
     if (operation.streams) {
       const form = streamForm(call, adapter, adapter.writeStream(operation, message));
-      const reply = await streamReply(call, request, { items: call.stream(message), form });
+      const reply = await streamReply(call, request, call.stream(message), form);
       endsWithReply = true;
       return reply;
     }
     const response = await callUnary(call, request, message);
-    const head = jsonHead(200, { ...errorContext, type: chooseReplyType(request, adapter.mediaType) });
+    const head = jsonHead(200, errorContext, chooseReplyType(request, adapter.mediaType));
     const reply = call.isLarge(response)
-      ? await encodeReply(call, head, { reply: response, texts: replyTexts(codec, response, message) })
+      ? await encodeReply(call, head, response, replyTexts(codec, response, message))
       : accountReply(call, { ...head, body: JSON.stringify(codec.writeReply(response, message)) });
     endsWithReply = typeof reply.body !== "string";
     return reply;
@@ -168,16 +168,13 @@ function failure(request: HttpRequest, errorContext: CallErrorContext, cause: un
   const error = call.publicError(cause);
   const headers = errorHeaders(error);
   if (allow !== undefined) headers["Allow"] = allow;
-  const head = jsonHead(call.chooseHttpStatus(error), { ...errorContext, type: chooseErrorType(request) });
+  const head = jsonHead(call.chooseHttpStatus(error), errorContext, chooseErrorType(request));
   const body = JSON.stringify(adapter.writeError(error));
   call.countReply(body);
   return { ...head, headers: { ...head.headers, ...headers }, body };
 }
 
-function jsonHead(
-  status: number,
-  { adapter, call, type }: CallErrorContext & { readonly type: string },
-): Omit<HttpReply, "body"> {
+function jsonHead(status: number, { adapter, call }: CallErrorContext, type: string): ReplyHead {
   // A shared cache could serve a task to another caller.
   const headers = { "Content-Type": type, "Cache-Control": "no-store, no-transform" };
   return { status, headers: replyHeaders(headers, adapter, call) };

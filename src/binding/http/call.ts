@@ -3,7 +3,7 @@ import type { Binding } from "../../protocol/bindings.js";
 import { A2AError, errorTable } from "../../protocol/errors.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import { formatExtensions } from "../../protocol/service-parameters.js";
-import type { JsonRpcAdapter, OperationCodec } from "../../version/codec.js";
+import type { OperationCodec } from "../../version/codec.js";
 import { readDeadline } from "../deadline.js";
 import { requestIdHeader } from "../request-id.js";
 import type { ServerCall } from "../server-call.js";
@@ -11,7 +11,7 @@ import type { CallHead } from "../service.js";
 import type { HttpReply, HttpRequest } from "./http.js";
 import { EventStream, type EventStreamForm, eventStreamHeaders } from "./reply-writer.js";
 
-// The steps that the JSON bindings share: the head of a call, its operation, and the headers of its reply.
+// The steps that the HTTP bindings share, in the order of a call: its head, its operation, its reply, and its error.
 
 /** The head of a call over HTTP. */
 export function readHead(binding: Binding, request: HttpRequest): CallHead {
@@ -57,7 +57,8 @@ export interface StreamForm extends EventStreamForm {
 export async function streamReply(
   call: ServerCall,
   request: HttpRequest,
-  { items, form }: { readonly items: AsyncIterable<StreamItem>; readonly form: StreamForm },
+  items: AsyncIterable<StreamItem>,
+  form: StreamForm,
 ): Promise<HttpReply> {
   const stream = new EventStream(items, form, call);
   request.onLeave(() => {
@@ -71,8 +72,8 @@ export async function streamReply(
 /** Adds the id of the request, what limits have left, and the activated extensions (spec 4.6). */
 export function replyHeaders(
   headers: Readonly<Record<string, string>>,
-  { extensionsName }: Pick<JsonRpcAdapter, "extensionsName">,
-  { requestId, extensions, rateFields }: Pick<ServerCall, "requestId" | "extensions" | "rateFields">,
+  { extensionsName }: { readonly extensionsName: string },
+  { requestId, extensions, rateFields }: ServerCall,
 ): Readonly<Record<string, string>> {
   const withRates = rateFields === undefined ? headers : { ...headers, ...rateFields };
   const withId = { ...withRates, [requestIdHeader]: requestId };

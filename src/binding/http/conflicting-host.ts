@@ -4,8 +4,6 @@ import type { NodeIncoming } from "./request-body.js";
 // A request with two hosts is ambiguous: a proxy may check one and the server use the other (RFC 9112 section 3.2, RFC
 // 9113 section 8.3.1). Node silently keeps the first.
 
-type Request = Pick<NodeIncoming, "headers" | "rawHeaders" | "url">;
-
 /** The reply to a request with more than one host. The rest of the request is not read. */
 export const conflictingHosts: HttpReply = {
   status: 400,
@@ -17,7 +15,7 @@ export const conflictingHosts: HttpReply = {
  * Whether a request has several `Host` headers, or one that differs from the host of its target: over HTTP/2 its
  * `:authority`, over HTTP/1.1 a whole URL.
  */
-export function hasConflictingHosts({ headers, rawHeaders = [], url = "/" }: Request): boolean {
+export function hasConflictingHosts({ headers, rawHeaders = [], url = "/" }: NodeIncoming): boolean {
   const authority = headers[":authority"];
   if (typeof authority === "string") return (headers.host ?? authority).toLowerCase() !== authority.toLowerCase();
   let hosts = 0;

@@ -10,6 +10,10 @@ import { type HandlerOptions, notFound } from "./node-listener.js";
 import { splitTarget } from "./node-request.js";
 import { readFetchBody } from "./request-body.js";
 
+// The end of HTTP in Fetch-standard runtimes: from a `Request` to the endpoint, and from its reply to a `Response`, whose
+// body asks for a piece only when its reader does. It is Node's end (`node-listener.ts`) without connections: the runtime
+// knows the peer, and Hono's `mount()` alone cuts the path.
+
 export interface FetchHandlerOptions extends HandlerOptions {
   /** Returns the peer's address if the runtime knows it. Default: unknown. */
   readonly remoteAddress?: ((request: Request) => string | undefined) | undefined;
@@ -32,7 +36,7 @@ export function fetchHandler(endpoint: HttpEndpoint, options: FetchHandlerOption
     if (request.headers.get("host")?.includes(",") === true) return responseFromReply(conflictingHosts);
     const mounted = findMountedPath(url.pathname, more, options.basePath);
     const refusal = mounted?.isGuessed ? refuseUnmounted?.(mounted.path) : undefined;
-    const reply = refusal ?? (mounted && (await endpoint(new FetchRequest(request, { url, mounted, options }))));
+    const reply = refusal ?? (mounted && (await endpoint(new FetchRequest(request, url, mounted, options))));
     return responseFromReply(reply ?? explainMiss?.(url.pathname) ?? notFound);
   };
 }
@@ -52,12 +56,6 @@ function findMountedPath(path: string, more: readonly unknown[], basePath: strin
   return mounted ?? { mountPath: trimSlashes(basePath), path };
 }
 
-interface Arrival {
-  readonly url: URL;
-  readonly mounted: MountedPath;
-  readonly options: FetchHandlerOptions;
-}
-
 class FetchRequest implements HttpRequest {
   readonly method: string;
   readonly path: string;
@@ -68,7 +66,7 @@ class FetchRequest implements HttpRequest {
   readonly #host: string;
   readonly #options: FetchHandlerOptions;
 
-  constructor(request: Request, { url, mounted, options }: Arrival) {
+  constructor(request: Request, url: URL, mounted: MountedPath, options: FetchHandlerOptions) {
     this.method = request.method;
     this.path = mounted.path;
     this.mountPath = mounted.mountPath;
@@ -151,16 +149,12 @@ function headerIn(headers: Headers, host: string, name: string): string | undefi
 // Hono's `app.mount(path, handler)` cuts its path off the request and calls `handler(request, env, executionContext)`.
 // The request does not show what was cut off. On Node, `env` has the request of Node's server, which does.
 
-/** A call by Hono's `mount()`. `original`: the path before anything was cut off, if it is known. */
-interface HonoCall {
-  readonly original: string | undefined;
-}
-
 /**
- * Recognizes a call by Hono's `mount()`; `undefined` for other callers. Tried with Hono 4.13: outside of
- * workers it passes an execution context that is undefined, which no runtime does.
+ * Recognizes a call by Hono's `mount()`; `undefined` for other callers. `original`: the path before anything was cut off,
+ * if it is known. Tried with Hono 4.13: outside of workers it passes an execution context that is undefined, which no
+ * runtime does.
  */
-function honoCall(more: readonly unknown[]): HonoCall | undefined {
+function honoCall(more: readonly unknown[]): { readonly original: string | undefined } | undefined {
   if (more.length !== 2) return undefined;
   const [env, executionContext] = more;
   const original = findNodeUrl(env);

@@ -1,6 +1,12 @@
 import type { PeerCertificate, ReadHeader } from "../../protocol/context.js";
 
-// The HTTP seam: minimal request and response types, so that one endpoint serves Node, Fetch and Koa.
+// What every HTTP endpoint sees of a request and gives as a reply, so that the bindings know no server.
+//
+// A request of Node's servers becomes an `HttpRequest` in `node-listener.ts`, one of a Fetch-standard runtime in
+// `fetch-handler.ts`, one of Koa in `server/koa/koa-middleware.ts`. `server/directory.ts` and `server/endpoint.ts` route it
+// by its path to a binding, whose endpoint makes it a call (`call.ts` has the steps that bindings share). The body is read
+// by `request-body.ts` when the binding asks for it, the reply is made by `reply-writer.ts`, and written by the file that
+// the request came from; Node's and Koa's share `node-reply.ts`.
 
 /** A request as an endpoint sees it. The body is unread until `body()` is called. */
 export interface HttpRequest {
@@ -17,8 +23,7 @@ export interface HttpRequest {
   headers(): ReadHeader;
   /**
    * Reads the whole body. Rejects with `contentTooLarge` as soon as it exceeds `maxBytes`, with `requestTimeout` if it
-   * arrives too late or too slowly, and with what `arrived` throws. `arrived` is called with each piece as it
-   * arrives.
+   * arrives too late or too slowly, and with what `onPiece` throws, which is called with each piece as it arrives.
    */
   body(maxBytes: number, onPiece: (piece: Uint8Array) => void): Promise<Uint8Array>;
   /** Whether a framework's body parser has read the body. It may have decompressed it, whatever the headers say. */
@@ -34,10 +39,14 @@ export interface HttpRequest {
   readonly native: unknown;
 }
 
-/** A reply. An `AsyncIterable` body is written as it comes, with back pressure from the socket. */
-export interface HttpReply {
+/** A reply without its body. */
+export interface ReplyHead {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
+}
+
+/** A reply. An `AsyncIterable` body is written as it comes, with back pressure from the socket. */
+export interface HttpReply extends ReplyHead {
   readonly body: string | Uint8Array | AsyncIterable<string | Uint8Array> | undefined;
 }
 

@@ -7,6 +7,12 @@ import { writeReply } from "./node-reply.js";
 import { NodeRequest, type NodeResponse, splitTarget } from "./node-request.js";
 import type { NodeIncoming } from "./request-body.js";
 
+// Node's end of HTTP: from a request of its servers, or of a framework on top of them, to the endpoint and back.
+//
+// A request with two hosts is refused. Where the endpoint is mounted is read off the path, as the framework left it and as
+// it arrived (`mount.ts`). The endpoint gets a `NodeRequest`, and its reply is written by `node-reply.ts`. A path that is
+// not the endpoint's goes to `next`, or is explained. An endpoint never throws; should it, the caller gets 500.
+
 /** How an endpoint is mounted in a server that another program made. */
 export interface HandlerOptions {
   /** The time limits of request bodies. Default: the listener's. */

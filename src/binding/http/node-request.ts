@@ -5,7 +5,7 @@ import type { CallTimes } from "../listen/connection.js";
 import { isSingleHeader, joinLines, listHeaderValues } from "../one-credential.js";
 import { findCertificate } from "../peer-certificate.js";
 import type { HttpRequest } from "./http.js";
-import { type NodeIncoming, type ParsedBody, readNodeBody, readParsedBody } from "./request-body.js";
+import { type NodeIncoming, type ParsedBody, readNodeBody } from "./request-body.js";
 
 export type NodeResponse = ServerResponse | Http2ServerResponse;
 
@@ -101,7 +101,7 @@ export class NodeRequest implements HttpRequest {
   }
 
   get #parsedBody(): ParsedBody {
-    return this.#options.parsedBody ?? readParsedBody(this.#req);
+    return this.#options.parsedBody ?? (this.#req as ParsedBody);
   }
 
   body(maxBytes: number, onPiece: (piece: Uint8Array) => void): Promise<Uint8Array> {

@@ -5,7 +5,7 @@ import { sliceText } from "../../protocol/codec/text-slices.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import type { StreamWriter, WireEvent } from "../../version/codec.js";
 import { type ServerCall, smallReplyBytes } from "../server-call.js";
-import type { HttpReply } from "./http.js";
+import type { HttpReply, ReplyHead } from "./http.js";
 import { eventStreamType } from "./media-type.js";
 
 // Writes replies and events, and accounts for them until their peer has taken them.
@@ -140,9 +140,6 @@ export class AccountedBody implements AsyncIterableIterator<Uint8Array> {
 
 const encoder = new TextEncoder();
 
-/** A reply without its body. */
-type ReplyHead = Omit<HttpReply, "body">;
-
 /**
  * Books a large reply until its peer has taken it; then the call ends. Returns a small reply unchanged. Throws
  * `unavailable` or `resourceExhausted` when there is no room.
@@ -163,22 +160,24 @@ export function accountReply(
 
 /**
  * Encodes a large reply as large work, a piece at a time, and books it until its peer has taken it; then the call ends.
+ * `texts`: the text of the reply, in pieces that are made when they are asked for.
  * Rejects with `unavailable` or `resourceExhausted` when there is no room for it.
  */
-export async function encodeReply(call: WorkingCall, head: ReplyHead, source: LargeReply): Promise<HttpReply> {
-  return accountPieces(call, head, await call.work(encodeTexts(call, source)));
-}
-
-interface WorkingCall extends AccountedCall, Pick<ServerCall, "reserve" | "work"> {}
-
-interface LargeReply {
-  readonly reply: AnyMessage;
-  /** Its text, in pieces that are made when they are asked for. */
-  readonly texts: Iterable<string>;
+export async function encodeReply(
+  call: ServerCall,
+  head: ReplyHead,
+  reply: AnyMessage,
+  texts: Iterable<string>,
+): Promise<HttpReply> {
+  return accountPieces(call, head, await call.work(encodeTexts(call, reply, texts)));
 }
 
 /** Encodes texts in pieces of at least `smallReplyBytes`. Books an estimate first, then corrects it. */
-function* encodeTexts(call: WorkingCall, { reply, texts }: LargeReply): Generator<undefined, Uint8Array[]> {
+function* encodeTexts(
+  call: ServerCall,
+  reply: AnyMessage,
+  texts: Iterable<string>,
+): Generator<undefined, Uint8Array[]> {
   let reserved = call.reserve(reply);
   yield;
   const pieces: Uint8Array[] = [];
@@ -268,7 +267,7 @@ export interface EventStreamForm {
 }
 
 /** The call that a stream answers. `end` is called once when the stream has ended and its text was taken. */
-export interface EventStreamCall extends WorkingCall, Pick<ServerCall, "isLarge"> {
+export interface EventStreamCall extends AccountedCall, Pick<ServerCall, "isLarge" | "reserve" | "work"> {
   readonly service: { readonly limits: { readonly keepAliveMs: number }; readonly clock?: Clock | undefined };
 }
 

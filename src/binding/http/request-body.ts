@@ -53,14 +53,10 @@ export async function readJsonBody<T>(request: HttpRequest, call: ServerCall, re
 
 export type NodeIncoming = IncomingMessage | Http2ServerRequest;
 
-/** A body as a framework's parser may have left it on the request. */
+/** The members in which a framework's parser may have left the body on its request. */
 export interface ParsedBody {
   readonly body?: unknown;
   readonly rawBody?: unknown;
-}
-
-export function readParsedBody(request: object): ParsedBody {
-  return request;
 }
 
 export interface BodyOptions {
@@ -192,13 +188,10 @@ function bodyFromParser(req: NodeIncoming, { rawBody, body }: ParsedBody): Uint8
     // The program's mistake. The message is safe to show: it contains nothing of other callers.
     throw new A2AError("internalError", bodyIsGone);
   }
-  return toBytes(rawBody ?? body);
-}
-
-function toBytes(body: unknown): Uint8Array {
-  if (body === undefined) return empty;
-  if (body instanceof Uint8Array) return body;
-  return Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+  const parsed = rawBody ?? body;
+  if (parsed === undefined) return empty;
+  if (parsed instanceof Uint8Array) return parsed;
+  return Buffer.from(typeof parsed === "string" ? parsed : JSON.stringify(parsed));
 }
 
 /** Whether the headers announce a body. */

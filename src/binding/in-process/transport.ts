@@ -21,16 +21,10 @@ import { versionTable } from "../../version/versions.js";
 import { CallDeadline, toDeadline } from "../deadline.js";
 import { requestTooLarge } from "../http/request-body.js";
 import { ServerCall } from "../server-call.js";
-import type { BindingLimits, Service } from "../service.js";
+import type { BindingLimits, CallGate } from "../service.js";
 import { cancelable, createTransport, type Transport } from "../transport.js";
 
 // Calls of an agent in the same process, through the pipeline that all bindings have.
-
-/** The steps before a handler: the part of a `Service` that does not depend on a wire. */
-export type InProcessAdmission = Pick<
-  Service,
-  "versions" | "authenticate" | "extensions" | "enter" | "publicError" | "interception" | "rates" | "observer"
->;
 
 export interface InProcessOptions {
   /** The principal of the calls. Default: the one that `authenticate` returns. */
@@ -42,10 +36,10 @@ export interface InProcessOptions {
   /** The chain of calls that a turn of this process continues. Default: the calls come from outside of a turn. */
   readonly chain?: CallChain | undefined;
   /** Default: none. All calls share one principal, and every extension that a call requests is active. */
-  readonly admission?: InProcessAdmission | undefined;
+  readonly admission?: CallGate | undefined;
   readonly limits?: InProcessLimits | undefined;
   /** The clock that calls' time limits use. Default: the machine's clock. */
-  readonly clock?: Pick<Clock, "after"> | undefined;
+  readonly clock?: Clock | undefined;
 }
 
 const noLimit = Number.POSITIVE_INFINITY;
@@ -80,11 +74,11 @@ export function createInProcessTransport(
 
 interface HandlerEnd {
   readonly handler: Operations<ServerContext>;
-  readonly admission: InProcessAdmission;
+  readonly admission: CallGate;
   readonly headers: Readonly<Record<string, string>>;
   readonly via: readonly string[] | undefined;
   readonly limits: InProcessLimits;
-  readonly clock: Pick<Clock, "after">;
+  readonly clock: Clock;
 }
 
 interface Call {
@@ -93,7 +87,7 @@ interface Call {
   readonly options: CallOptions;
 }
 
-type InProcessCall = ServerCall<InProcessAdmission>;
+type InProcessCall = ServerCall<CallGate>;
 
 async function callUnary(end: HandlerEnd, call: Call): Promise<AnyMessage> {
   const { operation, options } = call;
@@ -198,7 +192,7 @@ function copyError(error: A2AError): A2AError {
   return new A2AError(error.code, error.message, error);
 }
 
-const openAdmission: InProcessAdmission = {
+const openAdmission: CallGate = {
   versions: versionTable.map(({ name }) => name),
   authenticate: () => ({ principal: { owner: "anonymous" } }),
   extensions: (requested) => requested,
@@ -208,7 +202,7 @@ const openAdmission: InProcessAdmission = {
 };
 
 /** Returns the admission, with the principal of the options. */
-function chooseAdmission({ admission = openAdmission, principal, chain }: InProcessOptions): InProcessAdmission {
+function chooseAdmission({ admission = openAdmission, principal, chain }: InProcessOptions): CallGate {
   if (principal === undefined) return admission;
   const caller = { principal, authorize: chain?.authorize, authorizeAnswer: chain?.authorizeAnswer };
   return { ...admission, authenticate: () => caller };

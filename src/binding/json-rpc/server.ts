@@ -111,17 +111,14 @@ async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
     const message = decoded instanceof Promise ? await decoded : decoded;
     if (operation.streams) {
       const form = rpcForm(errorContext, adapter.writeStream(operation, message));
-      const reply = await streamReply(call, request, { items: call.stream(message), form });
+      const reply = await streamReply(call, request, call.stream(message), form);
       endsWithReply = true;
       return reply;
     }
     const response = await callUnary(call, request, message);
     const head = { status: 200, headers: replyHeaders(jsonHeaders, adapter, call) };
     const reply = call.isLarge(response)
-      ? await encodeReply(call, head, {
-          reply: response,
-          texts: resultTexts(rpcRequest.id, replyTexts(codec, response, message)),
-        })
+      ? await encodeReply(call, head, response, resultTexts(rpcRequest.id, replyTexts(codec, response, message)))
       : accountReply(call, { ...head, body: resultText(rpcRequest.id, codec.writeReply(response, message)) });
     endsWithReply = typeof reply.body !== "string";
     return reply;

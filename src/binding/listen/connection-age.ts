@@ -3,13 +3,11 @@ import { noop } from "../../protocol/async/noop.js";
 import { systemClock } from "../../protocol/async/system-clock.js";
 import type { ListenerLimits } from "./connection.js";
 
-type AgeLimits = Pick<ListenerLimits, "maxConnectionAgeMs" | "maxConnectionAgeGraceMs">;
-
 /** The share of the age by which it varies, so that connections opened together do not end together. */
 const jitter = 0.1;
 
-/** Calls `old` once a connection has reached its age, and destroys its socket once the grace after that has passed. */
-export function watchAge(socket: Socket, limits: AgeLimits, onAged: () => void): void {
+/** Calls `onAged` once a connection has reached its age, and destroys its socket once the grace after that has passed. */
+export function watchAge(socket: Socket, limits: ListenerLimits, onAged: () => void): void {
   const { maxConnectionAgeMs, maxConnectionAgeGraceMs } = limits;
   if (maxConnectionAgeMs === Number.POSITIVE_INFINITY) return;
   let cancel = noop;

@@ -49,7 +49,7 @@ export interface ListenerLimits {
 
 /** How long a request may take to arrive, and its reply to be taken. */
 export interface CallTimes extends Pick<ListenerLimits, "bodyTimeoutMs" | "replyStallMs"> {
-  /** Measures these times. Default: the machine's clock. */
+  /** Measures the arrival of a body; Node measures the stall of a reply. Default: the machine's clock. */
   readonly clock?: Clock | undefined;
 }
 

@@ -5,10 +5,10 @@ import { timerMs } from "../../protocol/async/clock.js";
 import { createIdleCounter } from "../../protocol/async/idle-counter.js";
 import { within } from "../../protocol/async/pause.js";
 import { systemClock } from "../../protocol/async/system-clock.js";
-import { repeat } from "../repeat.js";
 import type { ListenerLimits, RequestListener } from "./connection.js";
 import { watchAge } from "./connection-age.js";
 import { onCheckContinue } from "./continue.js";
+import { repeat } from "./repeat.js";
 
 /** Serves the HTTP/1.1 connections of a listener. */
 export interface Http1Engine {

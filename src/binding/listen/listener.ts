@@ -12,7 +12,21 @@ import { createLazyEngine } from "./lazy-engine.js";
 import { createSniffer, type HttpProtocol } from "./sniff.js";
 import type { OpenUnsent } from "./unsent.js";
 
-// The port: accepts sockets, distinguishes HTTP/1.1 and HTTP/2 by their first bytes, and closes connections gracefully.
+// The port: accepts sockets, finds out which protocol each of them speaks, and closes connections gracefully.
+//
+// A plain socket waits in the sniffer (`sniff.ts`) until its first bytes decide; over TLS, ALPN does. Then it belongs to
+// one of two engines, which read requests from it: `http1-engine.ts`, or one for HTTP/2 that is loaded with its first
+// connection (`lazy-engine.ts`). That one is gRPC's where gRPC shares the port (`grpc/listener.ts`), else
+// `http2-engine.ts`; both keep their connections in `sessions.ts`.
+//
+// A port is open, retires, drains and is closed. Retiring ends each connection after its last response and still accepts
+// new ones; a port may retire several times. Draining accepts none, retires, and closes what has sent nothing. Closing
+// destroys what is left.
+//
+// Invariant: a connection that is closed gracefully costs no request that is on its way, or says that it was refused.
+//
+// Times of connections are measured by the machine's clock, since Node measures most of them. The injected clock measures
+// what belongs to a call, such as the arrival of its body (`CallTimes`).
 
 export interface ListenerOptions {
   readonly port: number;

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
-import { timerMs } from "../../protocol/async/clock.js";
+import { monotonic } from "../../protocol/async/clock.js";
+import { systemClock } from "../../protocol/async/system-clock.js";
 
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 
@@ -29,7 +30,7 @@ export function createSniffer(
   const acceptTimes = new Map<Socket, number>();
   return {
     take: (socket) => {
-      acceptTimes.set(socket, performance.now());
+      acceptTimes.set(socket, monotonic(systemClock));
       sniff(socket, timeoutMs, (protocol) => {
         acceptTimes.delete(socket);
         if (protocol !== undefined) onProtocol(socket, protocol);
@@ -40,7 +41,7 @@ export function createSniffer(
       const close = (socket: Socket): unknown =>
         setImmediate(() => setImmediate(() => acceptTimes.has(socket) && socket.destroy()));
       for (const [socket, acceptTime] of acceptTimes) {
-        setTimeout(close, Math.max(0, acceptTime + firstBytesMs - performance.now()), socket);
+        systemClock.after(Math.max(0, acceptTime + firstBytesMs - monotonic(systemClock)), () => close(socket));
       }
     },
   };
@@ -52,10 +53,9 @@ function sniff(socket: Socket, timeoutMs: number, onProtocol: (protocol?: HttpPr
   const giveUp = (): void => {
     socket.destroy();
   };
-  const timer = setTimeout(giveUp, timerMs(timeoutMs));
-  timer.unref();
+  const cancel = systemClock.after(timeoutMs, giveUp);
   const finish = (protocol?: HttpProtocol): void => {
-    clearTimeout(timer);
+    cancel();
     socket.off("readable", detect).off("end", giveUp).off("close", onClose);
     onProtocol(protocol);
   };

@@ -1,6 +1,6 @@
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import { systemClock } from "../../protocol/async/system-clock.js";
-import { repeat } from "../repeat.js";
+import { repeat } from "./repeat.js";
 
 // Replies that peers request and do not read. An HTTP/1.1 socket has one reply, most of it in the kernel's buffers. An
 // HTTP/2 connection has up to a hundred, and a peer that opens no window leaves them in the heap.

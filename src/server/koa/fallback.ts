@@ -8,7 +8,7 @@ type Handle = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 export interface FallbackOptions {
   readonly app: ServeOptions["app"];
-  readonly readiness: Pick<Readiness, "status">;
+  readonly readiness: Readiness;
   /** Whether a request came through a proxy that is not trusted. */
   readonly ignoresForwarded: (request: IncomingMessage) => boolean;
   readonly logger: Logger;

@@ -5,7 +5,6 @@ import { toMountedPath } from "../../binding/http/mount.js";
 import type { HandlerOptions } from "../../binding/http/node-listener.js";
 import { writeReply } from "../../binding/http/node-reply.js";
 import { NodeRequest, splitTarget } from "../../binding/http/node-request.js";
-import { readParsedBody } from "../../binding/http/request-body.js";
 import { type CallTimes, defaultListenerLimits } from "../../binding/listen/connection.js";
 
 /** The part of Koa's context that the middleware uses. Programs without Koa do not need its types. */
@@ -37,7 +36,7 @@ export function koaMiddleware(endpoint: HttpEndpoint, options: HandlerOptions = 
     const mounted = toMountedPath(ctx.path, original, basePath);
     if (mounted === undefined) return undefined;
     const target = { ...mounted, query: ctx.querystring, native: request ?? ctx };
-    return endpoint(new NodeRequest(ctx.req, ctx.res, { ...target, times, parsedBody: readParsedBody(ctx.request) }));
+    return endpoint(new NodeRequest(ctx.req, ctx.res, { ...target, times, parsedBody: ctx.request }));
   };
   return async (ctx, next) => {
     const original = splitTarget(ctx.originalUrl).path;

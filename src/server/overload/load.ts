@@ -53,7 +53,7 @@ export function createLoad({ memories = processMemories(), ...options }: LoadOpt
 
 /** Measures the process and says when it is overloaded. */
 export class Load implements ProcessLoad {
-  readonly #options: Omit<LoadOptions, "memories">;
+  readonly #options: LoadOptions;
   readonly #memories: readonly MemoryMeasure[];
   readonly #eventLoop: Measure | undefined;
   readonly #listeners: ((ready: boolean) => void)[] = [];
@@ -73,7 +73,7 @@ export class Load implements ProcessLoad {
   #isReady = true;
 
   constructor(
-    options: Omit<LoadOptions, "memories">,
+    options: LoadOptions,
     { memories, eventLoop }: { memories: readonly MemoryMeasure[]; eventLoop: Measure | undefined },
   ) {
     this.#options = options;

@@ -1,9 +1,6 @@
 import { expect, it } from "vitest";
-import {
-  createInProcessTransport,
-  type InProcessAdmission,
-  type InProcessOptions,
-} from "../../../src/binding/in-process/transport.js";
+import { createInProcessTransport, type InProcessOptions } from "../../../src/binding/in-process/transport.js";
+import type { CallGate } from "../../../src/binding/service.js";
 import { createTransport } from "../../../src/binding/transport.js";
 import type { ServerContext } from "../../../src/protocol/context.js";
 import { A2AError, ConnectionError } from "../../../src/protocol/errors.js";
@@ -171,7 +168,7 @@ it("leaves the handler's stream at the abort of a reader that is handling an eve
 
 it("counts an ended stream as closed, even when its reader stops reading", async () => {
   const out = Promise.withResolvers<void>();
-  const admission: InProcessAdmission = {
+  const admission: CallGate = {
     versions: ["1.0"],
     authenticate: () => ({ principal: { owner: "me" } }),
     extensions: () => [],

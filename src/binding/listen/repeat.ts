@@ -1,7 +1,7 @@
-import type { Clock } from "../protocol/async/clock.js";
+import type { Clock } from "../../protocol/async/clock.js";
 
 /** Calls `run` every `ms` until the returned function is called. */
-export function repeat(clock: Pick<Clock, "after">, ms: number, run: () => void): () => void {
+export function repeat(clock: Clock, ms: number, run: () => void): () => void {
   let cancel: () => void;
   const wait = (): void => {
     cancel = clock.after(ms, () => {

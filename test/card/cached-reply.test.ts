@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isFresh } from "../../src/card/conditional.js";
+import { isFresh } from "../../src/card/cached-reply.js";
 
 const validators = { etag: '"abc"', lastModified: new Date("2026-03-04T05:06:07.890Z") };
 const same = "Wed, 04 Mar 2026 05:06:07 GMT";
