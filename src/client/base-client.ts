@@ -30,7 +30,7 @@ import { Answer, answerOf } from "./answer/answer.js";
 import { AnswerStream } from "./answer/answer-stream.js";
 import { declaresExtension } from "./compose.js";
 import type { Connection } from "./connection.js";
-import { isUnsent } from "./failures.js";
+import { isUnreachable } from "./failures.js";
 import type { ClientLimits, ClientOptions, FixedClientLimits } from "./options.js";
 import { type Retries, withRetries } from "./retrying.js";
 import { complete, sendRequest } from "./send.js";
@@ -187,7 +187,7 @@ export class BaseClient {
         // An agent may lack subscriptions, or refuse one to an ended task, and reports that in many ways. So the task
         // is read instead, and an error of that read is thrown. The subscription has already waited for an agent that
         // cannot be reached.
-        if (!(error instanceof A2AError) || isUnsent(error)) throw error;
+        if (!(error instanceof A2AError) || isUnreachable(error)) throw error;
       }
       for (let polls = 1; ; polls++) {
         const task = await this.#read(taskId, options, allowance.next());

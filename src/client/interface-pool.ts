@@ -14,7 +14,13 @@ import {
   NoInterfaceError,
   type UnusedInterface,
 } from "./connection.js";
-import { describeFailure, isAnswer, isUnknownMethod, shouldTryNextInterface } from "./failures.js";
+import {
+  describeFailure,
+  isAgentAnswer,
+  isUnknownMethod,
+  readForeignStatus,
+  shouldTryNextInterface,
+} from "./failures.js";
 import type { Attempt, InterfaceClient, OpenStream } from "./interface-client.js";
 import { callWithin, startAllowance } from "./timing.js";
 
@@ -186,7 +192,7 @@ export class InterfacePool implements Attempt {
     }
     if (error instanceof ConnectionError || shouldTryNextInterface(error, { repeatable: true, proven })) {
       this.#suspend(candidate, describeFailure(error));
-    } else if (isAnswer(error)) {
+    } else if (isAgentAnswer(error)) {
       this.#recordAnswer(candidate, wrongGuesses);
     } else if (isGivenUp(error)) {
       candidate.suspect = true;
@@ -242,7 +248,7 @@ export class InterfacePool implements Attempt {
 // An answer that is the same at every interface is the agent's answer.
 function isSameError(error: unknown, first: unknown): boolean {
   if (!(error instanceof A2AError) || !(first instanceof A2AError) || error instanceof ConnectionError) return false;
-  return error.code === first.code && error.metadata["httpStatus"] === undefined;
+  return error.code === first.code && readForeignStatus(error) === undefined;
 }
 
 /** Whether the caller left, or its time ran out, before an answer. */

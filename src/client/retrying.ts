@@ -5,7 +5,7 @@ import type { CallOptions } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { Operation } from "../protocol/operations.js";
 import type { DiscoveryOptions } from "./card/discovery.js";
-import { isRetryable, isUnavailable, isUnsent } from "./failures.js";
+import { isRetryable, isUnavailable, isUnreachable } from "./failures.js";
 import type { Attempt, OpenStream } from "./interface-client.js";
 import { startAllowance } from "./timing.js";
 
@@ -143,7 +143,7 @@ export function withRetries(next: Attempt, options: RetryingOptions): Attempt {
       if (!isRetryable(error, repeatable)) return undefined;
       closeSignal.throwIfAborted();
       findPause ??= pauseFinder(options, allowance.remainingMs);
-      return findPause(error, failures, waits && isUnsent(error));
+      return findPause(error, failures, waits && isUnreachable(error));
     };
     return retry(attempt, { clock, pauseAfter, signals: [callOptions.signal, leaveSignal, closeSignal] });
   };

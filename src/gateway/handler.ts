@@ -29,7 +29,7 @@ import {
 } from "../protocol/operations.js";
 import { withoutSecrets } from "../protocol/push-secrets.js";
 import { AccountedAnswer } from "./accounted-answer.js";
-import { isOutage, isUnsent, publicFailure } from "./failures.js";
+import { isOutage, isUnsent, toCallerError } from "./failures.js";
 import type { Upstream } from "./upstream.js";
 
 // The handler of a gateway: every operation of the table becomes a call of the agent behind it. A call passes the
@@ -80,7 +80,7 @@ export function forwardOperations(calls: ForwardingOptions): ForwardedOperations
     if (progress !== undefined && !isUnsent(error)) progress.begun = true;
     if (refusal !== undefined) return refusal;
     if (isOutage(error)) refreshIfStale();
-    return publicFailure(error);
+    return toCallerError(error);
   };
   const forward = async <T>(
     context: ServerContext,
