@@ -28,9 +28,9 @@ import { endsBlockingSend } from "../protocol/states.js";
 import type { AgentAccess } from "./agent-access.js";
 import { Answer, answerOf } from "./answer/answer.js";
 import { AnswerStream } from "./answer/answer-stream.js";
-import { declaresExtension } from "./compose.js";
 import type { Connection } from "./connection.js";
 import { isUnreachable } from "./failures.js";
+import { declaresExtension } from "./interface-pool.js";
 import type { ClientLimits, ClientOptions, FixedClientLimits } from "./options.js";
 import { type Retries, withRetries } from "./retrying.js";
 import { complete, sendRequest } from "./send.js";
@@ -41,9 +41,9 @@ import { type Allowance, pollPause, startAllowance, toTimeoutError } from "./tim
 // The client finds an agent by its card, calls it over one of its interfaces, retries what is safe to retry, and
 // resumes broken streams.
 //
-//   call → interceptors → ResumingStream (streams) → withRetries → AgentAccess → InterfacePool → InterfaceClient → transport
+//   call → interceptors → ResumingStream (streams) → withRetries → CardAccess → InterfacePool → InterfaceClient → transport
 //
-// `card/discovery.ts` finds the card, and `compose.ts` makes an `InterfaceClient` for each interface with a known
+// `card/discovery.ts` finds the card, and `interface-pool.ts` makes an `InterfaceClient` for each interface with a known
 // transport. Each layer asks `failures.ts` what a failure leads to.
 
 type Methods = (typeof A2AService)["method"];
@@ -58,7 +58,7 @@ export type ClientOperations = {
 
 /** The parts of a client. */
 export interface ClientParts {
-  readonly access: Pick<AgentAccess, keyof AgentAccess>;
+  readonly access: AgentAccess;
   readonly clock: Clock;
   readonly limits: ClientLimits & FixedClientLimits;
   readonly retries: Retries;

@@ -10,11 +10,11 @@ import { type AgentCard, typeNames } from "../protocol/model.js";
 import type { Operations } from "../protocol/operations.js";
 import { withoutEmptyCredentials } from "../protocol/service-parameters.js";
 import { versionEntries } from "../version/versions.js";
-import { AgentAccess } from "./agent-access.js";
+import { CardAccess } from "./agent-access.js";
 import { BaseClient, type Client, type ClientParts } from "./base-client.js";
 import { cardUrls, type DiscoveryOptions, type FoundCard, findCallableCard } from "./card/discovery.js";
 import { cardReader } from "./card/read-card.js";
-import { isCallable } from "./compose.js";
+import { isCallable } from "./interface-pool.js";
 import { connectRule } from "./option-rules.js";
 import { type ClientOptions, type ConnectOptions, defaultClientLimits, fixedClientLimits } from "./options.js";
 import type { Network, NetworkOptions, Platform } from "./platform.js";
@@ -123,7 +123,7 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
       : undefined;
     const secure = options.grpcTls ?? cardUrl?.startsWith("https:") ?? true;
     const isSecure = (url: string): boolean => (/^\w+:\/\//.test(url) ? /^(?:https|grpcs):/i.test(url) : secure);
-    const access = new AgentAccess(firstCard, (card) => ({
+    const access = new CardAccess(firstCard, (card) => ({
       transports,
       allowedVersions,
       prefer,
@@ -139,7 +139,7 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
           certificates: tls?.cert !== undefined,
         }),
       // Loaded for calls with secrets.
-      secretPlace: async ({ binding, url }) =>
+      secretPolicy: async ({ binding, url }) =>
         (await import("./secret-policy.js")).createSecretPolicy({
           ...options,
           card,
