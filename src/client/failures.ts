@@ -3,9 +3,11 @@ import { A2AError, ConnectionError, errorTable } from "../protocol/errors.js";
 import { CredentialsError, NoInterfaceError } from "./connection.js";
 
 // What a failed call means for the next step: another interface (`shouldTryNextInterface`), a retry (`isRetryable`), or
-// an error for the caller. Two places decide more: `interface-client.ts` repeats a call once with renewed credentials, and
-// `stream/resumption.ts` follows a task by polling where the agent cannot resume its stream. `interface-pool.ts` says which
-// calls are repeatable, and which interface comes next; `retrying.ts` decides only how long and how often. What an error code means is a column of `errorTable`.
+// an error for the caller. What an error code means is a column of `errorTable`.
+//
+// Two places decide more: `interface-client.ts` repeats a call once with renewed credentials, and
+// `stream/resuming-stream.ts` follows a task by polling where the agent cannot resume its stream. `interface-pool.ts` says
+// which calls are repeatable and which interface comes next, `retrying.ts` only how long and how often to retry.
 //
 // All of it depends on one fact: had the request left? `ConnectionError.written` says so. `binding/fetch/node-fetch.ts`
 // knows it exactly, because it sees undici take the request; the gRPC client connects before it calls.
