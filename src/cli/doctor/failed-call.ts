@@ -6,6 +6,10 @@ import { A2AError, ConnectionError } from "../../protocol/errors.js";
 import { isObject } from "../../protocol/kinds.js";
 import { describeCause, type Finding } from "./finding.js";
 
+// What a failed call of the doctor means. A call without an answer is explained by the text of its error (`unreached`), an
+// answer of the agent by its code (`causes`), and an answer of another server, such as a proxy, by its HTTP status
+// (`byStatus`).
+
 /** A failed call and its circumstances. */
 export interface FailedCall {
   readonly error: unknown;
