@@ -70,7 +70,7 @@ function addHost(host: string, hosts: readonly string[]): readonly string[] {
  */
 export function endOnSignals(
   server: Server,
-  store: Pick<Store, "close"> | undefined,
+  store: Store | undefined,
   logger: Logger,
   onClosing?: () => void,
 ): void {

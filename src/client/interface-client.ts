@@ -19,7 +19,7 @@ export interface OpenStream {
 /** One attempt at a call. */
 export interface Attempt {
   unary(operation: Operation, request: AnyMessage, options: CallOptions): Promise<AnyMessage>;
-  /** `left` aborts when the reader leaves the stream. */
+  /** `leaveSignal` aborts when the reader leaves the stream. */
   open(operation: Operation, request: AnyMessage, options: CallOptions, leaveSignal: AbortSignal): Promise<OpenStream>;
 }
 
