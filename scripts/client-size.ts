@@ -15,7 +15,7 @@ const onDemand = [
   /\/auth\/oauth\//,
   /\/auth\/credential-source\./,
   /\/version\/v0\./,
-  /\/client\/stream\/(?:difference|resuming-stream|resumption)\./,
+  /\/client\/stream\/(?:difference|resuming-stream)\./,
   /\/client\/answer\/text-deltas\./,
   /\/client\/answer\/past-task\./,
   /\/client\/stream\/cancel-on-abort\./,

@@ -2,31 +2,27 @@ import { randomUUID } from "node:crypto";
 import { text } from "node:stream/consumers";
 import type { JsonValue } from "@bufbuild/protobuf";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { ConnectOptions } from "../client/options.js";
 import { type Binding, bindingNames } from "../protocol/bindings.js";
 import { isJsonObject } from "../protocol/codec/outline/dynamic.js";
 import type { CallOptions } from "../protocol/context.js";
 import { invokeStream, invokeUnary, type Operation, operations } from "../protocol/operations.js";
 import type { JsonRpcAdapter } from "../version/codec.js";
 import { v1 } from "../version/v1.0/v1.js";
-import { type VersionName, versionTable } from "../version/versions.js";
+import { versionTable } from "../version/versions.js";
 import { hasText, printText } from "./answer-text.js";
-import { addCallerOptions, type CallerFlags, callerOptions } from "./caller.js";
-import { connect, connectionText, noteLongWait } from "./connect.js";
+import { addCallerOptions, callerOptions } from "./caller.js";
+import { type ConnectionFlags, connect, connectOptions } from "./connect.js";
 import { runInterruptible } from "./interruption.js";
 import { showAuthorization } from "./login/login.js";
 import { appendText, checkUsage } from "./option-values.js";
-import { print, printJson, printNote } from "./print.js";
+import { print, printJson } from "./print.js";
 import { parseTarget } from "./target.js";
 
-interface CallFlags extends CallerFlags {
-  readonly binding?: Binding;
-  readonly protocolVersion?: VersionName;
+interface CallFlags extends ConnectionFlags {
   readonly extension?: readonly string[];
   readonly lastEventId?: string;
   readonly ids: boolean;
   readonly text: boolean;
-  readonly verbose: boolean;
 }
 
 const examples = `
@@ -105,25 +101,6 @@ async function call(command: Command, { url, operation, json }: CallArguments, f
       }
     }
   });
-}
-
-/** Options of the client that follow from the options of the command. */
-export function connectOptions({
-  timeout: timeoutMs,
-  binding,
-  protocolVersion,
-  verbose,
-}: CallerFlags & Pick<CallFlags, "binding" | "protocolVersion" | "verbose">): ConnectOptions {
-  return {
-    versions: protocolVersion === undefined ? undefined : [protocolVersion],
-    timeoutMs,
-    limits: timeoutMs === undefined ? {} : { cardTimeoutMs: timeoutMs },
-    extendedCard: false,
-    // A user prefers an error to a longer wait.
-    retry: { maxRetryAfterMs: 5000 },
-    onRetry: noteLongWait(),
-    onConnection: verbose ? (connection) => printNote(connectionText(connection, binding)) : undefined,
-  };
 }
 
 /** Adds a new id and the role of a user to a message without them, so that a command can be run again as it is. */

@@ -51,13 +51,13 @@ export function addCallerOptions(command: Command): Command {
     .option("--key <file>", "private key of the client certificate, in PEM");
 }
 
+type CallerOptions = Pick<ConnectOptions, "headers" | "credentials" | "trustedOrigins" | "tls">;
+
 /** Identity and TLS of the caller. Throws a `TypeError` that shows no secret. */
-export function callerOptions(flags: CallerFlags, agent: string): Pick<ConnectOptions, CallerOption> {
+export function callerOptions(flags: CallerFlags, agent: string): CallerOptions {
   const { header: headers, trust: trustedOrigins } = flags;
   return { headers, credentials: readCredentials(flags, agent), trustedOrigins, tls: readTls(flags) };
 }
-
-type CallerOption = "headers" | "credentials" | "trustedOrigins" | "tls";
 
 function readTls({ ca, cert, key }: CallerFlags): ClientTls | undefined {
   if ((cert === undefined) !== (key === undefined)) throw new TypeError("--cert and --key belong together");

@@ -9,8 +9,36 @@ import { type Binding, bindingNames, bindingRow, toBindingName } from "../protoc
 import { A2AError } from "../protocol/errors.js";
 import { type AgentCard, AgentCardSchema } from "../protocol/model.js";
 import { v1 } from "../version/v1.0/v1.js";
+import type { VersionName } from "../version/versions.js";
+import type { CallerFlags } from "./caller.js";
 import { printNote } from "./print.js";
 import type { Target } from "./target.js";
+
+/** Flags that choose the interface of a call, and report on it. */
+export interface ConnectionFlags extends CallerFlags {
+  readonly binding?: Binding;
+  readonly protocolVersion?: VersionName;
+  readonly verbose: boolean;
+}
+
+/** Options of the client that follow from the flags of a command. */
+export function connectOptions({
+  timeout: timeoutMs,
+  binding,
+  protocolVersion,
+  verbose,
+}: ConnectionFlags): ConnectOptions {
+  return {
+    versions: protocolVersion === undefined ? undefined : [protocolVersion],
+    timeoutMs,
+    limits: timeoutMs === undefined ? {} : { cardTimeoutMs: timeoutMs },
+    extendedCard: false,
+    // A user prefers an error to a longer wait.
+    retry: { maxRetryAfterMs: 5000 },
+    onRetry: noteLongWait(),
+    onConnection: verbose ? (connection) => printNote(connectionText(connection, binding)) : undefined,
+  };
+}
 
 /** Connects to an agent by its card, or to the single interface named. */
 export async function connect(target: Target, options: ConnectOptions): Promise<Client> {

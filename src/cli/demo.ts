@@ -55,7 +55,12 @@ async function run(flags: DemoFlags, command: Command): Promise<void> {
     server = await serveDemo({
       version: packageVersion(),
       anonymous: anonymous ? "shared" : undefined,
-      ...{ port, host, allowedHosts, logger, accessLog, store },
+      port,
+      host,
+      allowedHosts,
+      logger,
+      accessLog,
+      store,
     });
   } catch (error) {
     await store?.close();

@@ -10,6 +10,14 @@ import { agentUrl } from "./target.js";
 
 // Without a URL, `doctor` checks this machine and the database; with one, a running agent from outside. A file of `doctor/`
 // is one subject: it makes its calls and returns findings, and an error of a call is a finding too.
+//
+// `examine` goes from the outside in:
+//
+//   TLS → readiness → the card, and a harmless call of each interface → HTTP/2 → a streamed message, with --send
+//
+// Without a card there is nothing more to call. After readiness, a call that a busy server refuses is explained by it, and
+// no stream of a draining one is watched. `failed-call.ts` says what a failed call means and what to do;
+// `interface-options.ts` withholds secrets from interfaces on other hosts than that of the card.
 
 interface DoctorFlags extends CallerFlags {
   readonly store?: string;
@@ -62,7 +70,7 @@ async function doctor(command: Command, url: string | undefined, flags: DoctorFl
   const { store, json } = flags;
   const location = store === undefined || store === "" ? undefined : checkUsage(command, () => storeLocation(store));
   const agent = url === undefined ? undefined : checkUsage(command, () => agentUrl(url));
-  const options = agent === undefined ? undefined : checkUsage(command, () => connectOptions(flags, agent));
+  const options = agent === undefined ? undefined : checkUsage(command, () => readConnectOptions(flags, agent));
   // A check needs no orderly end: a signal ends the command at once.
   const findings: Finding[] = [];
   const report = async (newFindings: readonly Finding[]): Promise<void> => {
@@ -119,7 +127,7 @@ async function examine(
   await report(await checkStreaming({ url: agent, card, message: send, options: options ?? {}, isUnready }));
 }
 
-function connectOptions(flags: CallerFlags, agent: string): ConnectOptions {
+function readConnectOptions(flags: CallerFlags, agent: string): ConnectOptions {
   const { timeout: cardTimeoutMs = defaultTimeoutMs } = flags;
   const grpcTls = agent.startsWith("https:");
   const caller = callerOptions(flags, agent);

@@ -12,7 +12,7 @@ export function errorText(error: unknown): string {
   const causes = listCauses(error)
     .filter((cause) => !error.message.includes(cause))
     .map((cause) => `  because: ${cause}`);
-  return [`${name}: ${describeCause(error)}`, ...lines, ...causes, ...findRemedies(error)].join("\n");
+  return [`${name}: ${replaceOption(error)}`, ...lines, ...causes, ...findRemedies(error)].join("\n");
 }
 
 function findRemedies(error: Error): readonly string[] {
@@ -27,7 +27,7 @@ function findRemedies(error: Error): readonly string[] {
 }
 
 /** The message, with the option of the command line instead of the client's. */
-function describeCause({ message, cause }: Error): string {
+function replaceOption({ message, cause }: Error): string {
   // The client wraps it in its own error.
   return cause instanceof UntrustedOriginError ? `${cause.problem}: trust it with --trust ${cause.origin}` : message;
 }

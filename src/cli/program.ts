@@ -2,7 +2,7 @@ import { Command, Help, type Option } from "commander";
 import { packageVersion } from "./package-version.js";
 
 // The command `trivium`. A command is a file in this folder and a row below; the code of a command is loaded only when
-// it is named. A test asks for each of its options in `docs/reference/command-line.md`.
+// it is named. A test asks for its section in `docs/reference/command-line.md`, with each of its options.
 
 /** A command in the list of commands. */
 interface CommandRow {

@@ -68,12 +68,7 @@ function addHost(host: string, hosts: readonly string[]): readonly string[] {
  * which tells a watching process, a second signal has no effect: a terminal signals both, and the watching process kills
  * this one.
  */
-export function endOnSignals(
-  server: Server,
-  store: Pick<Store, "close"> | undefined,
-  logger: Logger,
-  onClosing?: () => void,
-): void {
+export function endOnSignals(server: Server, store: Store | undefined, logger: Logger, onClosing?: () => void): void {
   const close = async (): Promise<void> => {
     onClosing?.();
     await server.close();

@@ -15,8 +15,8 @@ export function parseTarget(address: string, bindingFlag?: Binding): Target {
   if (!isHttp && !/^(?:grpcs?:\/\/)?[^\s/?#]+:\d{1,5}$/i.test(address)) {
     throw new TypeError(`${address} is neither an http(s) URL nor the host:port of gRPC`);
   }
-  if (isHttp && isAgent(address)) return { kind: "agent", url: address, binding: bindingFlag };
-  const binding = bindingFlag ?? (isHttp ? findBinding(address) : "GRPC");
+  if (isHttp && isAgentUrl(address)) return { kind: "agent", url: address, binding: bindingFlag };
+  const binding = bindingFlag ?? (isHttp ? guessBinding(address) : "GRPC");
   if (bindingRow(binding).address === "url" && !isHttp)
     throw new TypeError(`${binding} needs an http(s) URL, not ${address}`);
   return { kind: "interface", binding, address };
@@ -32,12 +32,12 @@ function isHttpUrl(address: string): boolean {
   return /^https?:\/\//i.test(address) && URL.canParse(address);
 }
 
-function isAgent(url: string): boolean {
+function isAgentUrl(url: string): boolean {
   return /^[^/]+\/\/[^/?#]+$/.test(url) || new URL(url).pathname.endsWith(".json");
 }
 
 // The path of a Trivium interface names its binding. For other URLs JSON-RPC is the likeliest.
-function findBinding(url: string): Binding {
+function guessBinding(url: string): Binding {
   const path = new URL(url).pathname.replace(/\/$/, "");
   return bindings.find((each) => each.path !== "" && path.endsWith(each.path))?.name ?? "JSONRPC";
 }

@@ -3,21 +3,32 @@ import { noop } from "../protocol/async/noop.js";
 import type { CallOptions } from "../protocol/context.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Operation } from "../protocol/operations.js";
-import { type Composition, createPool } from "./compose.js";
 import type { Connection } from "./connection.js";
 import type { Attempt, OpenStream } from "./interface-client.js";
-import type { InterfacePool } from "./interface-pool.js";
+import { InterfacePool, type InterfacePoolOptions } from "./interface-pool.js";
 
-/** Access to a card's agent, which follows later changes of the card's interfaces. */
-export class AgentAccess implements Attempt {
-  readonly #composition: (card: AgentCard) => Composition;
+/** The agent of a client: its card, and calls to it. */
+export interface AgentAccess extends Attempt {
+  readonly card: AgentCard;
+  /** The interface that answered last; `undefined` before the first answer. */
+  readonly connection: Connection | undefined;
+  /** Whether a call may be sent twice. */
+  readonly isRepeatable: (operation: Operation, options: CallOptions) => boolean;
+  /** Uses another card from the next call on; open streams stay where they are. */
+  replaceCard(card: AgentCard): void;
+  close(): Promise<void>;
+}
+
+/** Calls an agent over the interfaces of its card, and follows later changes of the card. */
+export class CardAccess implements AgentAccess {
+  readonly #createOptions: (card: AgentCard) => InterfacePoolOptions;
   #card: AgentCard;
   #pool: InterfacePool;
 
-  constructor(card: AgentCard, composition: (card: AgentCard) => Composition) {
-    this.#composition = composition;
+  constructor(card: AgentCard, createOptions: (card: AgentCard) => InterfacePoolOptions) {
+    this.#createOptions = createOptions;
     this.#card = card;
-    this.#pool = createPool(card, composition(card));
+    this.#pool = new InterfacePool(card, createOptions(card));
   }
 
   get card(): AgentCard {
@@ -31,13 +42,12 @@ export class AgentAccess implements Attempt {
   readonly isRepeatable = (operation: Operation, options: CallOptions): boolean =>
     this.#pool.isRepeatable(operation, options);
 
-  /** Uses another card from the next call on; open streams stay where they are. */
   replaceCard(card: AgentCard): void {
     const before = this.#card;
     this.#card = card;
-    if (isReachedAlike(before, card)) return;
+    if (before === card || describeAccess(before) === describeAccess(card)) return;
     this.#pool.close().catch(noop);
-    this.#pool = createPool(card, this.#composition(card));
+    this.#pool = new InterfacePool(card, this.#createOptions(card));
   }
 
   unary(operation: Operation, request: AnyMessage, options: CallOptions): Promise<AnyMessage> {
@@ -53,11 +63,7 @@ export class AgentAccess implements Attempt {
   }
 }
 
-/** Whether two cards describe the same access to their agent, so that connections and tokens remain valid. */
-function isReachedAlike(one: AgentCard, other: AgentCard): boolean {
-  return one === other || describeAccess(one) === describeAccess(other);
-}
-
+/** How the agent of a card is reached: while it stays the same, connections and tokens remain valid. */
 function describeAccess({
   supportedInterfaces,
   securitySchemes,

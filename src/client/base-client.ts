@@ -28,22 +28,22 @@ import { endsBlockingSend } from "../protocol/states.js";
 import type { AgentAccess } from "./agent-access.js";
 import { Answer, answerOf } from "./answer/answer.js";
 import { AnswerStream } from "./answer/answer-stream.js";
-import { declaresExtension } from "./compose.js";
 import type { Connection } from "./connection.js";
-import { isUnsent } from "./failures.js";
+import { isUnreachable } from "./failures.js";
+import { declaresExtension } from "./interface-pool.js";
 import type { ClientLimits, ClientOptions, FixedClientLimits } from "./options.js";
 import { type Retries, withRetries } from "./retrying.js";
-import { complete, sendRequest } from "./send.js";
+import { completeMessage, sendRequest } from "./send.js";
 import { checkCallOptions, checkOperationOptions, type SendOptions, type TaskCallOptions } from "./send-options.js";
-import type { ResumingStream } from "./stream/resuming-stream.js";
+import type { ResumingStream, ResumingStreamOptions, StreamCall } from "./stream/resuming-stream.js";
 import { type Allowance, pollPause, startAllowance, toTimeoutError } from "./timing.js";
 
 // The client finds an agent by its card, calls it over one of its interfaces, retries what is safe to retry, and
 // resumes broken streams.
 //
-//   call → interceptors → ResumingStream (streams) → withRetries → AgentAccess → InterfacePool → InterfaceClient → transport
+//   call → interceptors → ResumingStream (streams) → withRetries → CardAccess → InterfacePool → InterfaceClient → transport
 //
-// `card/discovery.ts` finds the card, and `compose.ts` makes an `InterfaceClient` for each interface with a known
+// `card/discovery.ts` finds the card, and `interface-pool.ts` makes an `InterfaceClient` for each interface with a known
 // transport. Each layer asks `failures.ts` what a failure leads to.
 
 type Methods = (typeof A2AService)["method"];
@@ -58,14 +58,11 @@ export type ClientOperations = {
 
 /** The parts of a client. */
 export interface ClientParts {
-  readonly access: Pick<AgentAccess, keyof AgentAccess>;
+  readonly access: AgentAccess;
   readonly clock: Clock;
   readonly limits: ClientLimits & FixedClientLimits;
   readonly retries: Retries;
-  readonly options: Pick<
-    ClientOptions,
-    "extensions" | "interceptors" | "onAuthRequired" | "onRetry" | "sendOnce" | "timeoutMs"
-  >;
+  readonly options: ClientOptions;
   /** Aborts when the client is closed. */
   readonly closeSignal: AbortSignal;
   /** Fetches the card again, and the extended one with these operations. */
@@ -125,7 +122,7 @@ export class BaseClient {
     const answer = answerOf(await this.operations.sendMessage(sendRequest(content, options), allowance.next()));
     const { task } = answer;
     if (task === undefined || options.configuration?.returnImmediately || isStopped(task)) return answer;
-    return this.#waitFor(task, options, allowance);
+    return this.#waitFor(task.id, task.status?.state, options, allowance);
   }
 
   /** Sends a message and streams the answer (spec 3.1.2). It is sent when the stream is first used. */
@@ -168,26 +165,27 @@ export class BaseClient {
    */
   async wait(taskId: string, options: TaskCallOptions = {}): Promise<Answer> {
     checkCallOptions(options);
-    return this.#waitFor({ id: taskId }, options, this.#startAllowance(options));
+    return this.#waitFor(taskId, undefined, options, this.#startAllowance(options));
   }
 
   async #waitFor(
-    { id: taskId, status }: Pick<Task, "id" | "status">,
+    taskId: string,
+    knownState: TaskState | undefined,
     options: TaskCallOptions,
     allowance: Allowance,
   ): Promise<Answer> {
     const { clock, limits, options: clientOptions, closeSignal } = this.#parts;
-    let state = status?.state ?? TaskState.UNSPECIFIED;
+    let state = knownState ?? TaskState.UNSPECIFIED;
     try {
       try {
         const items = this.#subscribe(taskId, options, allowance.next());
-        const answer = asTask(await this.#answerStream(() => untilStop(items)).answer);
+        const answer = await this.#answerStream(() => untilStop(items)).answer;
         if (answer.task !== undefined && isStopped(answer.task)) return answer;
       } catch (error) {
         // An agent may lack subscriptions, or refuse one to an ended task, and reports that in many ways. So the task
         // is read instead, and an error of that read is thrown. The subscription has already waited for an agent that
         // cannot be reached.
-        if (!(error instanceof A2AError) || isUnsent(error)) throw error;
+        if (!(error instanceof A2AError) || isUnreachable(error)) throw error;
       }
       for (let polls = 1; ; polls++) {
         const task = await this.#read(taskId, options, allowance.next());
@@ -216,9 +214,11 @@ export class BaseClient {
 
   #send(request: SendMessageRequest, options: SendOptions): AsyncIterable<StreamItem> {
     if (!options.cancelOnAbort) return this.operations.sendStreamingMessage(request, options);
-    const call = { client: this, clock: this.#parts.clock, options };
     // Rarely needed, and loaded then.
-    return streamFrom(async () => (await import("./stream/cancel-on-abort.js")).sendCancelable(request, call));
+    return streamFrom(async () => {
+      const { sendCancelable } = await import("./stream/cancel-on-abort.js");
+      return sendCancelable(this, request, options, this.#parts.clock);
+    });
   }
 
   #subscribe(id: string, { tenant = "" }: TaskCallOptions, options: CallOptions): AsyncIterable<StreamItem> {
@@ -267,14 +267,8 @@ async function* untilStop(items: AsyncIterable<StreamItem>): AsyncGenerator<Stre
   }
 }
 
-/** The answer of a subscription, which must be a task. */
-function asTask(answer: Answer): Answer {
-  if (answer.task !== undefined) return answer;
-  throw new A2AError("invalidAgentResponse", "the agent answered a subscription with a message");
-}
-
 /** Calls that pass the interceptors, whose code is loaded if there are any. */
-function wrapCaller(caller: OperationCaller, options: ClientParts["options"]): OperationCaller {
+function wrapCaller(caller: OperationCaller, options: ClientOptions): OperationCaller {
   if (!options.interceptors?.length && !options.onAuthRequired) return caller;
   let wrappedCaller: OperationCaller | undefined;
   const load = async () => {
@@ -288,58 +282,58 @@ function wrapCaller(caller: OperationCaller, options: ClientParts["options"]): O
   };
 }
 
-let loadedStream: typeof ResumingStream | undefined;
-
-async function loadStream(): Promise<typeof ResumingStream> {
-  loadedStream ??= (await import("./stream/resuming-stream.js")).ResumingStream;
-  return loadedStream;
-}
+let LoadedStream: typeof ResumingStream | undefined;
 
 /** The calls below the interceptors: retries for unary calls, and resumed streams. */
 function createCaller(parts: ClientParts): OperationCaller {
   const { access, clock, limits, retries, closeSignal } = parts;
   const { extensions = [], sendOnce = true, timeoutMs, onRetry } = parts.options;
-  const retrying = { retries, clock, isRepeatable: access.isRepeatable, closeSignal, onRetry };
+  const retrying = { retries, clock, closeSignal, onRetry };
   const firstAttempt = withRetries(access, { ...retrying, waits: true });
   const attempt = withRetries(access, { ...retrying, waits: false });
   const callExtensions = extensions.length === 0 ? undefined : [...new Set(extensions)];
   const sendExtensions = [...new Set([...extensions, idempotentSendExtension])];
-  const withDefaults = (options: CallOptions, defaultExtensions: readonly string[] | undefined): CallOptions => ({
-    ...options,
-    timeoutMs: options.timeoutMs ?? timeoutMs,
-    extensions:
-      options.extensions === undefined
-        ? defaultExtensions
-        : [...new Set([...(defaultExtensions ?? []), ...options.extensions])],
-  });
-  const prepare = (operation: Operation, request: AnyMessage, options: CallOptions) => {
-    if (operation.input !== SendMessageRequestSchema)
-      return { operation, request, options: withDefaults(options, callExtensions) };
-    const defaultExtensions =
-      sendOnce && declaresExtension(access.card, idempotentSendExtension) ? sendExtensions : callExtensions;
+  /** A call with the client's defaults, and a message with its id. */
+  const complete = (operation: Operation, request: AnyMessage, options: CallOptions): StreamCall => {
+    const isSend = operation.input === SendMessageRequestSchema;
+    const isOnce = isSend && sendOnce && declaresExtension(access.card, idempotentSendExtension);
+    const defaults = isOnce ? sendExtensions : callExtensions;
     return {
       operation,
-      request: complete(request as SendMessageRequest),
-      options: withDefaults(options, defaultExtensions),
+      request: isSend ? completeMessage(request as SendMessageRequest) : request,
+      options: {
+        ...options,
+        timeoutMs: options.timeoutMs ?? timeoutMs,
+        extensions:
+          options.extensions === undefined ? defaults : [...new Set([...(defaults ?? []), ...options.extensions])],
+      },
     };
   };
   return {
     async unary(operation, request, options) {
-      const call = prepare(operation, request, options);
+      const call = complete(operation, request, options);
       return await firstAttempt.unary(operation, call.request, call.options);
     },
     stream(operation, request, options) {
-      const streaming = access.card.capabilities?.streaming;
-      const numbers = declaresExtension(access.card, resumeExtension);
-      const { streamBreaksMax: maxBreaks, pollMs, snapshotTimeoutMs } = limits;
       const signal = options.signal === undefined ? closeSignal : AbortSignal.any([options.signal, closeSignal]);
-      const call = prepare(operation, request, { ...options, signal });
-      const { isRepeatable } = access;
-      const ways = { firstAttempt, attempt, clock, streaming, numbers, isRepeatable };
-      const open = (Stream: typeof ResumingStream) =>
-        new Stream({ ...ways, maxBreaks, pollMs, snapshotTimeoutMs }, call);
-      const Stream = parts.resumingStream ?? loadedStream;
-      return Stream === undefined ? streamFrom(async () => open(await loadStream())) : open(Stream);
+      const call = complete(operation, request, { ...options, signal });
+      const streamOptions: ResumingStreamOptions = {
+        firstAttempt,
+        attempt,
+        clock,
+        streaming: access.card.capabilities?.streaming,
+        numbers: declaresExtension(access.card, resumeExtension),
+        isRepeatable: access.isRepeatable,
+        maxBreaks: limits.streamBreaksMax,
+        pollMs: limits.pollMs,
+        snapshotTimeoutMs: limits.snapshotTimeoutMs,
+      };
+      const Stream = parts.resumingStream ?? LoadedStream;
+      if (Stream !== undefined) return new Stream(streamOptions, call);
+      return streamFrom(async () => {
+        LoadedStream ??= (await import("./stream/resuming-stream.js")).ResumingStream;
+        return new LoadedStream(streamOptions, call);
+      });
     },
   };
 }

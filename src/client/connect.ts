@@ -10,11 +10,11 @@ import { type AgentCard, typeNames } from "../protocol/model.js";
 import type { Operations } from "../protocol/operations.js";
 import { withoutEmptyCredentials } from "../protocol/service-parameters.js";
 import { versionEntries } from "../version/versions.js";
-import { AgentAccess } from "./agent-access.js";
+import { type AgentAccess, CardAccess } from "./agent-access.js";
 import { BaseClient, type Client, type ClientParts } from "./base-client.js";
 import { cardUrls, type DiscoveryOptions, type FoundCard, findCallableCard } from "./card/discovery.js";
 import { cardReader } from "./card/read-card.js";
-import { isCallable } from "./compose.js";
+import { isCallable } from "./interface-pool.js";
 import { connectRule } from "./option-rules.js";
 import { type ClientOptions, type ConnectOptions, defaultClientLimits, fixedClientLimits } from "./options.js";
 import type { Network, NetworkOptions, Platform } from "./platform.js";
@@ -49,7 +49,8 @@ export function clientFactory(platform: Platform): ClientFactory {
       const parts = await connectParts(agent, options, platform);
       const client = new BaseClient(parts);
       try {
-        await extend(client.operations, { ...parts, signal: options.signal }, options);
+        const call = { signal: options.signal, timeoutMs: parts.limits.cardTimeoutMs };
+        await extend(client.operations, parts.access, options, call);
       } catch (error) {
         await client.close();
         throw error;
@@ -123,7 +124,7 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
       : undefined;
     const secure = options.grpcTls ?? cardUrl?.startsWith("https:") ?? true;
     const isSecure = (url: string): boolean => (/^\w+:\/\//.test(url) ? /^(?:https|grpcs):/i.test(url) : secure);
-    const access = new AgentAccess(firstCard, (card) => ({
+    const access = new CardAccess(firstCard, (card) => ({
       transports,
       allowedVersions,
       prefer,
@@ -139,7 +140,7 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
           certificates: tls?.cert !== undefined,
         }),
       // Loaded for calls with secrets.
-      secretPlace: async ({ binding, url }) =>
+      secretPolicy: async ({ binding, url }) =>
         (await import("./secret-policy.js")).createSecretPolicy({
           ...options,
           card,
@@ -165,7 +166,7 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
       resumingStream: platform.resumingStream,
       async refresh(operations) {
         access.replaceCard(cardUrl === undefined ? access.card : (await find([cardUrl], closeSignal)).card);
-        await extend(operations, { access, limits }, options);
+        await extend(operations, access, options, { timeoutMs: limits.cardTimeoutMs });
       },
       async close() {
         closing.abort(new DOMException("the client is closed", "AbortError"));
@@ -183,16 +184,15 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
 /** Requests the extended card if there is one; a caller that may not see it keeps the public one (spec 3.1.11). */
 async function extend(
   { getExtendedAgentCard }: Operations<CallOptions>,
-  { access, limits, signal }: Pick<ClientParts, "access" | "limits"> & Pick<ConnectOptions, "signal">,
+  access: AgentAccess,
   { extendedCard, credentials }: ClientOptions,
+  call: CallOptions,
 ): Promise<void> {
   const isWanted = extendedCard ?? credentials !== undefined;
   if (!isWanted || access.card.capabilities?.extendedAgentCard !== true) return;
   try {
-    const card = await getExtendedAgentCard(
-      { $typeName: typeNames.GetExtendedAgentCardRequest, tenant: "" },
-      { signal, timeoutMs: limits.cardTimeoutMs },
-    );
+    const request = { $typeName: typeNames.GetExtendedAgentCardRequest, tenant: "" } as const;
+    const card = await getExtendedAgentCard(request, call);
     // A card without interfaces cannot replace one that has some.
     if (card.supportedInterfaces.length > 0) access.replaceCard(card);
   } catch (error) {

@@ -3,10 +3,11 @@ import { A2AError, ConnectionError, errorTable } from "../protocol/errors.js";
 import { CredentialsError, NoInterfaceError } from "./connection.js";
 
 // What a failed call means for the next step: another interface (`shouldTryNextInterface`), a retry (`isRetryable`), or
-// an error for the caller. Two places decide more: `interface-client.ts` repeats a call once with renewed credentials, and
-// `stream/resumption.ts` follows a task by polling where the agent cannot resume its stream. `compose.ts` says which sends
-// are repeatable. `retrying.ts` decides only how long and how often,
-// `interface-pool.ts` which interface comes next. What an error code means is a column of `errorTable`.
+// an error for the caller. What an error code means is a column of `errorTable`.
+//
+// Two places decide more: `interface-client.ts` repeats a call once with renewed credentials, and
+// `stream/resuming-stream.ts` follows a task by polling where the agent cannot resume its stream. `interface-pool.ts` says
+// which calls are repeatable and which interface comes next, `retrying.ts` only how long and how often to retry.
 //
 // All of it depends on one fact: had the request left? `ConnectionError.written` says so. `binding/fetch/node-fetch.ts`
 // knows it exactly, because it sees undici take the request; the gRPC client connects before it calls.
@@ -20,8 +21,8 @@ export interface CallCircumstances {
 }
 
 /** HTTP status of an answer that came from some server at the address, not from an A2A agent. */
-function foreignStatus(error: A2AError): number | undefined {
-  const status = error.metadata["httpStatus"];
+export function readForeignStatus(error: unknown): number | undefined {
+  const status = error instanceof A2AError ? error.metadata["httpStatus"] : undefined;
   return status === undefined ? undefined : Number(status);
 }
 
@@ -37,7 +38,7 @@ const callerStatuses: readonly number[] = [401, 403, 407, 429];
 export function shouldTryNextInterface(error: unknown, { repeatable, proven }: CallCircumstances): boolean {
   if (error instanceof ConnectionError) return repeatable || !error.written;
   if (!(error instanceof A2AError) || error instanceof CredentialsError) return false;
-  const status = foreignStatus(error);
+  const status = readForeignStatus(error);
   if (status !== undefined) {
     if (gatewayStatuses.includes(status)) return repeatable;
     return !proven && (noEndpointStatuses.includes(status) || (repeatable && !callerStatuses.includes(status)));
@@ -58,15 +59,15 @@ export function shouldTryNextInterface(error: unknown, { repeatable, proven }: C
 
 /** Whether the agent itself does not know the method, and so did nothing. */
 export function isUnknownMethod(error: unknown): boolean {
-  if (!(error instanceof A2AError) || error instanceof ConnectionError || foreignStatus(error) !== undefined)
+  if (!(error instanceof A2AError) || error instanceof ConnectionError || readForeignStatus(error) !== undefined)
     return false;
   return errorTable[error.code].tryNextInterface === "ifUnproven" || error.code === "invalidRequest";
 }
 
 /** Whether the failure is an answer of the agent. */
-export function isAnswer(error: unknown): boolean {
+export function isAgentAnswer(error: unknown): boolean {
   if (!(error instanceof A2AError) || clientErrors.some((type) => error instanceof type)) return false;
-  return foreignStatus(error) === undefined && errorTable[error.code].provesAgent;
+  return readForeignStatus(error) === undefined && errorTable[error.code].provesAgent;
 }
 
 /** Errors that never come from an agent. */
@@ -82,18 +83,20 @@ export function isRetryable(error: unknown, repeatable: boolean): boolean {
   return retry === "yes" || (retry === "withDelay" && error.retryAfterMs !== undefined);
 }
 
-/** Whether nothing of a call was sent, since every interface is away and one of them may come back. */
-export function isUnsent(error: unknown): boolean {
+/** Whether the agent is away for the moment: nothing of the call was sent, and one of its interfaces may come back. */
+export function isUnreachable(error: unknown): boolean {
   if (!(error instanceof ConnectionError) || error.written) return false;
   if (!(error instanceof NoInterfaceError)) return !error.isFinal;
   const { failures } = error;
-  return failures.some(isUnsent) && failures.every((each) => each instanceof ConnectionError || isUnavailable(each));
+  return (
+    failures.some(isUnreachable) && failures.every((each) => each instanceof ConnectionError || isUnavailable(each))
+  );
 }
 
 /** Whether a server may be back a little later: it, or the one behind a proxy, is down. */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof ConnectionError) return !error.isFinal;
-  return error instanceof A2AError && gatewayStatuses.includes(foreignStatus(error) ?? 0);
+  return gatewayStatuses.includes(readForeignStatus(error) ?? 0);
 }
 
 /** Whether a stream was cut off instead of ended by the agent. */

@@ -1,8 +1,10 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import type { OperationCaller } from "../binding/transport.js";
 import { authorizationExtension, readAuthorization } from "../protocol/authorization/request.js";
+import { isTask } from "../protocol/content/objects.js";
+import { textOf } from "../protocol/content/read.js";
 import { composeInterceptors } from "../protocol/intercept.js";
-import { type Message, type StreamResponse, type Task, type TaskStatus, typeNames } from "../protocol/model.js";
+import type { StreamResponse, TaskStatus } from "../protocol/model.js";
 import type { StreamItem } from "../protocol/operations.js";
 import type { AuthorizationPrompt, ClientInterceptor, ClientOptions } from "./options.js";
 
@@ -12,7 +14,7 @@ import type { AuthorizationPrompt, ClientInterceptor, ClientOptions } from "./op
 /** Puts interceptors in front of a caller, and the one that shows requests for an authorization. */
 export function intercept(
   caller: OperationCaller,
-  { interceptors = [], onAuthRequired }: Pick<ClientOptions, "interceptors" | "onAuthRequired">,
+  { interceptors = [], onAuthRequired }: ClientOptions,
 ): OperationCaller {
   const authorization = onAuthRequired === undefined ? [] : [authorizationInterceptor(onAuthRequired)];
   const { unary, stream } = composeInterceptors([...authorization, ...interceptors]);
@@ -50,7 +52,7 @@ function authorizationInterceptor(show: (prompt: AuthorizationPrompt) => void | 
     if (shownKeys.size >= maxKeys) shownKeys.clear();
     shownKeys.add(key);
     const { url, userCode, scopes = [] } = readAuthorization(message) ?? {};
-    await show({ taskId, contextId, text: readText(message), url, userCode, scopes });
+    await show({ taskId, contextId, text: textOf(message), url, userCode, scopes });
   }
 
   async function* checkItems(items: AsyncIterable<StreamItem>): AsyncGenerator<StreamItem, void, undefined> {
@@ -67,14 +69,6 @@ function authorizationInterceptor(show: (prompt: AuthorizationPrompt) => void | 
     await checkForRequest(statusIn(reply));
     return reply;
   };
-}
-
-function readText(message: Message | undefined): string {
-  return (message?.parts ?? []).map(({ content }) => (content.case === "text" ? content.value : "")).join("");
-}
-
-function isTask(value: { readonly $typeName: string }): value is Task {
-  return value.$typeName === typeNames.Task;
 }
 
 type Reply = AnyMessage & Partial<Pick<StreamResponse, "payload">>;

@@ -19,7 +19,7 @@ export interface OpenStream {
 /** One attempt at a call. */
 export interface Attempt {
   unary(operation: Operation, request: AnyMessage, options: CallOptions): Promise<AnyMessage>;
-  /** `left` aborts when the reader leaves the stream. */
+  /** `leaveSignal` aborts when the reader leaves the stream. */
   open(operation: Operation, request: AnyMessage, options: CallOptions, leaveSignal: AbortSignal): Promise<OpenStream>;
 }
 
@@ -34,7 +34,7 @@ export interface InterfaceClientOptions {
   readonly connect: () => Transport | Promise<Transport>;
   readonly credentials: CredentialSource | undefined;
   /** Says which secrets it is called with; asked once. */
-  readonly place: () => Promise<SecretPolicy>;
+  readonly secretPolicy: () => Promise<SecretPolicy>;
   /** Headers of every call; credentials do not replace them. */
   readonly headers: Readonly<Record<string, string>>;
   /** Extensions to activate for streams. */
@@ -53,7 +53,7 @@ export class InterfaceClient implements Attempt {
   #isClosed = false;
   /** Calls have neither credentials nor headers, unless they bring their own. */
   readonly #isPlain: boolean;
-  #place: SecretPolicy | undefined;
+  #secretPolicy: SecretPolicy | undefined;
 
   constructor(options: InterfaceClientOptions) {
     this.name = options.name;
@@ -142,13 +142,13 @@ export class InterfaceClient implements Attempt {
 
   async #withSecrets<T>(callOptions: CallOptions, call: (options: CallOptions) => Promise<T>): Promise<T> {
     const { credentials, headers } = this.#options;
-    const { noHeaders, noCredentials } = await this.#findPlace();
+    const { noHeaders, noCredentials } = await this.#loadPolicy();
     const options =
       callOptions.headers === undefined
         ? callOptions
         : { ...callOptions, headers: withoutEmptyCredentials(callOptions.headers) };
-    if (credentials?.isSure === true) this.#assertPlace(noCredentials);
-    this.#assertPlace(noHeaders(Object.keys({ ...headers, ...options.headers, ...options.query })));
+    if (credentials?.isSure === true) this.#assertAllowed(noCredentials);
+    this.#assertAllowed(noHeaders(Object.keys({ ...headers, ...options.headers, ...options.query })));
     return credentials === undefined ? call(options) : this.#withCredentials(credentials, options, call);
   }
 
@@ -160,24 +160,24 @@ export class InterfaceClient implements Attempt {
     const { headers } = this.#options;
     const withGrant = (credential: Credential | undefined): CallOptions => withCredential(options, credential, headers);
     const credential = await credentials.get(options.signal).catch(throwCredentialsError);
-    if (credential !== undefined) this.#assertPlace((await this.#findPlace()).noCredentials);
+    if (credential !== undefined) this.#assertAllowed((await this.#loadPolicy()).noCredentials);
     try {
       return await call(withGrant(credential));
     } catch (error) {
       if (!isRefusal(error)) throw error;
       const better = await credentials.renew(credential, error, options.signal).catch(throwCredentialsError);
       if (better === undefined) throw error;
-      this.#assertPlace((await this.#findPlace()).noCredentials);
+      this.#assertAllowed((await this.#loadPolicy()).noCredentials);
       return call(withGrant(better));
     }
   }
 
-  async #findPlace(): Promise<SecretPolicy> {
-    this.#place ??= await this.#options.place();
-    return this.#place;
+  async #loadPolicy(): Promise<SecretPolicy> {
+    this.#secretPolicy ??= await this.#options.secretPolicy();
+    return this.#secretPolicy;
   }
 
-  #assertPlace(reason: string | undefined): void {
+  #assertAllowed(reason: string | undefined): void {
     if (reason !== undefined) throw new NotCalledError(this.name.url, reason);
   }
 }

@@ -5,6 +5,7 @@ import type { CallOptions } from "../protocol/context.js";
 import type { AgentCard } from "../protocol/model.js";
 import { invokeStream, invokeUnary, type Operations } from "../protocol/operations.js";
 import type { Content } from "../protocol/parts.js";
+import type { AgentAccess } from "./agent-access.js";
 import type { Answer } from "./answer/answer.js";
 import type { AnswerStream } from "./answer/answer-stream.js";
 import { BaseClient, type Client, type ClientParts } from "./base-client.js";
@@ -79,7 +80,7 @@ class LocalClient extends BaseClient {
   }
 }
 
-function accessTo({ url, card, operations }: LocalAgent): ClientParts["access"] {
+function accessTo({ url, card, operations }: LocalAgent): AgentAccess {
   return {
     get card() {
       return card();

@@ -2,6 +2,7 @@ import { withTimeout } from "../binding/deadline.js";
 import { clientPolicy } from "../binding/fetch/address-policy.js";
 import { createNodeFetch } from "../binding/fetch/node-fetch.js";
 import { createTransport } from "../binding/transport.js";
+import type { Binding } from "../protocol/bindings.js";
 import { loadPackage } from "../protocol/load-package.js";
 import { invokeStream, invokeUnary } from "../protocol/operations.js";
 import { loadOpenTelemetry } from "../telemetry/api.js";
@@ -10,11 +11,14 @@ import { createCardCache } from "./card/card-cache.js";
 import { type ClientFactory, clientFactory } from "./connect.js";
 import type { NetworkOptions, Platform } from "./platform.js";
 import { ResumingStream } from "./stream/resuming-stream.js";
-import { type ClientBindings, type TransportFactory, transportsFor } from "./transports.js";
+import { type ClientBindings, transportsFor } from "./transports.js";
 
-/** gRPC is loaded when a card names it, since loading takes longer than the rest of a first call. */
+/** The bindings of a page that also send the time limits of their calls, and gRPC over HTTP/2. */
 const nodeBindings: ClientBindings = {
   ...webBindings,
+  JSONRPC: announceTimeouts(webBindings.JSONRPC),
+  "HTTP+JSON": announceTimeouts(webBindings["HTTP+JSON"]),
+  // Loaded when a card names it, since loading takes longer than the rest of a first call.
   GRPC: async ({ grpc: adapter }, { url: address }, { tls, isSecure, ...setting }) => {
     const { createGrpcTransport } = await loadPackage("@grpc/grpc-js", () => import("../binding/grpc/client.js"));
     const secure = isSecure(address) ? (tls ?? true) : undefined;
@@ -22,8 +26,24 @@ const nodeBindings: ClientBindings = {
   },
 };
 
+/**
+ * A binding that sends the time limits of its calls, as gRPC and Connect do by themselves. Not in browsers, where an
+ * agent of another origin would have to allow the header.
+ */
+function announceTimeouts(binding: ClientBindings[Binding]): ClientBindings[Binding] {
+  return async (version, address, setting) => {
+    const transport = await binding(version, address, setting);
+    if (transport === undefined) return undefined;
+    const calls = createTransport({
+      unary: (operation, request, options) => invokeUnary(transport, operation, request, withTimeout(options)),
+      stream: (operation, request, options) => invokeStream(transport, operation, request, withTimeout(options)),
+    });
+    return { ...transport, ...calls };
+  };
+}
+
 export const nodePlatform: Platform = {
-  transports: (versions) => transportsFor(nodeBindings, versions).map(announceTimeouts),
+  transports: (versions) => transportsFor(nodeBindings, versions),
   cardCache: createCardCache(),
   resumingStream: ResumingStream,
   network({ connectTimeoutMs, tls, namedBy, cardUrl, allowPrivate }: NetworkOptions) {
@@ -45,22 +65,3 @@ export const nodeClients: ClientFactory = {
     return clientFactory(base).connect(agent, options);
   },
 };
-
-/**
- * A transport that sends the time limits of its calls on, as gRPC and Connect do by themselves. Not in browsers, where an
- * agent of another origin would have to allow the header.
- */
-function announceTimeouts(factory: TransportFactory): TransportFactory {
-  if (factory.binding !== "JSONRPC" && factory.binding !== "HTTP+JSON") return factory;
-  return {
-    ...factory,
-    async create(address, setting) {
-      const transport = await factory.create(address, setting);
-      const calls = createTransport({
-        unary: (operation, request, options) => invokeUnary(transport, operation, request, withTimeout(options)),
-        stream: (operation, request, options) => invokeStream(transport, operation, request, withTimeout(options)),
-      });
-      return { ...transport, ...calls };
-    },
-  };
-}

@@ -1,6 +1,7 @@
 import type { OpenTelemetry } from "../telemetry/api.js";
 import { type ClientTelemetry, followClientCalls } from "../telemetry/client-calls.js";
 import type { ExceptionDetail } from "../telemetry/options.js";
+import type { AgentAccess } from "./agent-access.js";
 import type { ClientParts } from "./base-client.js";
 import type { Platform } from "./platform.js";
 import type { Retries } from "./retrying.js";
@@ -55,7 +56,7 @@ function countRetries(retries: Retries, telemetry: ClientTelemetry): Retries {
 }
 
 /** Notes when a call is answered by another interface than the one before, and when its stream is opened again. */
-function watchAccess(access: ClientParts["access"], telemetry: ClientTelemetry): ClientParts["access"] {
+function watchAccess(access: AgentAccess, telemetry: ClientTelemetry): AgentAccess {
   const noteFallback = async <T>(call: () => Promise<T>): Promise<T> => {
     const before = access.connection;
     const answer = await call();

@@ -3,7 +3,7 @@ import type { CallOptions } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import { randomUuid } from "../protocol/id/random-uuid.js";
 import { findOperation } from "../protocol/operations.js";
-import { isAnswer, isUnknownMethod, shouldTryNextInterface } from "./failures.js";
+import { isAgentAnswer, isUnknownMethod, shouldTryNextInterface } from "./failures.js";
 import type { InterfaceClient } from "./interface-client.js";
 import { type Allowance, callWithin } from "./timing.js";
 
@@ -53,7 +53,7 @@ async function answerTo(
   } catch (error) {
     if (
       !(error instanceof A2AError) ||
-      !isAnswer(error) ||
+      !isAgentAnswer(error) ||
       shouldTryNextInterface(error, { repeatable: true, proven: false })
     ) {
       throw error;

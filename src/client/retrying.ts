@@ -4,10 +4,18 @@ import { backoffMs, retry } from "../protocol/async/retry.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { Operation } from "../protocol/operations.js";
-import type { DiscoveryOptions } from "./card/discovery.js";
-import { isRetryable, isUnavailable, isUnsent } from "./failures.js";
+import type { AgentAccess } from "./agent-access.js";
+import { isRetryable, isUnavailable, isUnreachable } from "./failures.js";
 import type { Attempt, OpenStream } from "./interface-client.js";
 import { startAllowance } from "./timing.js";
+
+// How long and how often a call is retried; `failures.ts` says whether. Each failure asks for the next pause, and without
+// one the call fails with its error:
+//
+// - Pauses grow with full jitter, on top of what the agent asks for. None goes beyond the time of the call.
+// - A call gets `maxAttempts`. One of which nothing was sent, and the search for the card, are retried for `unsentMs`
+//   beyond, so that an agent can restart. A stream that resumes counts its breaks instead.
+// - All calls of a client share one budget, so that retries do not multiply the load on an agent that fails.
 
 /** Number of retries, and pauses between them. */
 export interface RetryOptions {
@@ -102,7 +110,11 @@ function pauseFinder({ retries, clock, onRetry }: RetryParts, leftMs: () => numb
 /** Searches for a card until its server is back. `search` is told how much of `timeoutMs` is left. */
 export function retrySearch<T>(
   search: (leftMs: number) => Promise<T>,
-  { timeoutMs, signal, ...parts }: RetryParts & Pick<DiscoveryOptions, "timeoutMs" | "signal">,
+  {
+    timeoutMs,
+    signal,
+    ...parts
+  }: RetryParts & { readonly timeoutMs: number; readonly signal: AbortSignal | undefined },
 ): Promise<T> {
   const { clock } = parts;
   const until = clock.now() + timeoutMs;
@@ -114,7 +126,6 @@ export function retrySearch<T>(
 }
 
 export interface RetryingOptions extends RetryParts {
-  readonly isRepeatable: (operation: Operation, options: CallOptions) => boolean;
   /** Aborts when the client is closed: no retries from then on. */
   readonly closeSignal: AbortSignal;
   /** Whether calls of which nothing was sent wait for an agent that restarts. A stream that resumes counts its breaks instead. */
@@ -122,8 +133,8 @@ export interface RetryingOptions extends RetryParts {
 }
 
 /** Retries calls that may succeed a little later. The time limit of a call covers all its attempts. */
-export function withRetries(next: Attempt, options: RetryingOptions): Attempt {
-  const { retries, clock, isRepeatable, closeSignal, waits } = options;
+export function withRetries(access: AgentAccess, options: RetryingOptions): Attempt {
+  const { retries, clock, closeSignal, waits } = options;
   const run = async <T>(
     operation: Operation,
     callOptions: CallOptions,
@@ -131,7 +142,7 @@ export function withRetries(next: Attempt, options: RetryingOptions): Attempt {
     call: (options: CallOptions) => Promise<T>,
   ): Promise<T> => {
     const allowance = startAllowance(callOptions, clock);
-    const repeatable = isRepeatable(operation, callOptions);
+    const repeatable = access.isRepeatable(operation, callOptions);
     const attempt = async (): Promise<T> => {
       closeSignal.throwIfAborted();
       const reply = await call(allowance.next());
@@ -143,14 +154,14 @@ export function withRetries(next: Attempt, options: RetryingOptions): Attempt {
       if (!isRetryable(error, repeatable)) return undefined;
       closeSignal.throwIfAborted();
       findPause ??= pauseFinder(options, allowance.remainingMs);
-      return findPause(error, failures, waits && isUnsent(error));
+      return findPause(error, failures, waits && isUnreachable(error));
     };
     return retry(attempt, { clock, pauseAfter, signals: [callOptions.signal, leaveSignal, closeSignal] });
   };
   return {
     unary: (operation, request: AnyMessage, callOptions) =>
-      run(operation, callOptions, undefined, (each) => next.unary(operation, request, each)),
+      run(operation, callOptions, undefined, (each) => access.unary(operation, request, each)),
     open: (operation, request: AnyMessage, callOptions, leaveSignal): Promise<OpenStream> =>
-      run(operation, callOptions, leaveSignal, (each) => next.open(operation, request, each, leaveSignal)),
+      run(operation, callOptions, leaveSignal, (each) => access.open(operation, request, each, leaveSignal)),
   };
 }

@@ -58,7 +58,7 @@ function readContinuation(before: Continuation | undefined): { readonly taskId: 
 const newConversation = { taskId: "", contextId: "" };
 
 /** Adds the members that a message must have and the sender left out: its id and its role. */
-export function complete(request: SendMessageRequest): SendMessageRequest {
+export function completeMessage(request: SendMessageRequest): SendMessageRequest {
   const { message } = request;
   if (message === undefined || (message.messageId !== "" && message.role !== Role.UNSPECIFIED)) return request;
   const messageId = message.messageId || randomUuid();

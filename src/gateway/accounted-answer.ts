@@ -13,7 +13,7 @@ export class AccountedAnswer {
   #bytes = 0;
   #ended = false;
 
-  constructor({ memory, signal }: Pick<ServerContext, "memory" | "signal">) {
+  constructor({ memory, signal }: ServerContext) {
     this.#memory = memory;
     this.signal = memory === undefined ? signal : AbortSignal.any([signal, this.#overflow.signal]);
   }

@@ -48,8 +48,11 @@ export function gatewayCard(
 /** The header that carries a secret of this scheme; `undefined` when it is sent elsewhere. */
 function findHeader(scheme: SecurityScheme | undefined): string | undefined {
   switch (scheme?.scheme.case) {
-    case "apiKeySecurityScheme":
-      return findKeyHeader(scheme.scheme.value);
+    case "apiKeySecurityScheme": {
+      const { location, name } = scheme.scheme.value;
+      if (location === "cookie") return "cookie";
+      return location === "header" ? name.toLowerCase() : undefined;
+    }
     case "httpAuthSecurityScheme":
     case "oauth2SecurityScheme":
     case "openIdConnectSecurityScheme":
@@ -57,9 +60,4 @@ function findHeader(scheme: SecurityScheme | undefined): string | undefined {
     default:
       return undefined;
   }
-}
-
-function findKeyHeader({ location, name }: { readonly location: string; readonly name: string }): string | undefined {
-  if (location === "cookie") return "cookie";
-  return location === "header" ? name.toLowerCase() : undefined;
 }

@@ -1,4 +1,5 @@
 import { CredentialsError } from "../client/connection.js";
+import { readForeignStatus } from "../client/failures.js";
 import { isReplyTooLarge } from "../protocol/codec/reply-too-large.js";
 import { A2AError, ConnectionError, errorTable } from "../protocol/errors.js";
 
@@ -8,7 +9,9 @@ import { A2AError, ConnectionError, errorTable } from "../protocol/errors.js";
 /** Whether a failure means that the agent is down, or that its card may have changed. */
 export function isOutage(error: unknown): boolean {
   if (!(error instanceof A2AError)) return false;
-  return error instanceof ConnectionError || error.code === "versionNotSupported" || foreignStatus(error) !== undefined;
+  return (
+    error instanceof ConnectionError || error.code === "versionNotSupported" || readForeignStatus(error) !== undefined
+  );
 }
 
 /** Whether the gateway has sent nothing of a failed call. */
@@ -17,10 +20,10 @@ export function isUnsent(error: unknown): boolean {
 }
 
 /**
- * The failure for the gateway's callers, unless they have left. Anything but an `A2AError` stays as it is, for
+ * The error for the gateway's callers, unless they have left. Anything but an `A2AError` stays as it is, for
  * admission to mask.
  */
-export function publicFailure(error: unknown): unknown {
+export function toCallerError(error: unknown): unknown {
   // A client ends its calls with this when it is closed.
   if (error instanceof DOMException && error.name === "AbortError") {
     return new A2AError("unavailable", "the gateway is shutting down", { cause: error, retryAfterMs: 1000 });
@@ -42,25 +45,16 @@ export function publicFailure(error: unknown): unknown {
     const message = "the answer of the agent behind the gateway is over the gateway's limit (replyMaxBytes)";
     return new A2AError("invalidAgentResponse", message, { cause: error });
   }
-  const status = foreignStatus(error);
-  return status === undefined ? error : foreignAnswer(error, status);
+  const status = readForeignStatus(error);
+  if (status === undefined) return error;
+  const { code, retryAfterMs, challenge } = error;
+  return new A2AError(
+    errorTable[code].public ? code : "invalidAgentResponse",
+    `the agent behind the gateway answered with HTTP status ${status}`,
+    { cause: error, retryAfterMs, challenge },
+  );
 }
 
 function unavailable(message: string, cause: A2AError): A2AError {
   return new A2AError("unavailable", message, { cause, retryAfterMs: cause.retryAfterMs });
-}
-
-function foreignAnswer(error: A2AError, status: string): A2AError {
-  const { code, retryAfterMs, challenge } = error;
-  const message = `the agent behind the gateway answered with HTTP status ${status}`;
-  return new A2AError(errorTable[code].public ? code : "invalidAgentResponse", message, {
-    cause: error,
-    retryAfterMs,
-    challenge,
-  });
-}
-
-// The client records the status of an answer that came from some server at the address, not from an agent.
-function foreignStatus({ metadata }: A2AError): string | undefined {
-  return metadata["httpStatus"];
 }

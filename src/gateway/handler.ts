@@ -1,6 +1,5 @@
 import { type Message as AnyMessage, create, isMessage } from "@bufbuild/protobuf";
 import { requestIdParameter } from "../binding/request-id.js";
-import type { Clock } from "../core/ports.js";
 import type { ProcessLoad } from "../core/process-load.js";
 import { createIdleCounter, type IdleCounter } from "../protocol/async/idle-counter.js";
 import { createStepStream, endStep, type Step, type StepStream, streamFrom } from "../protocol/async/steps.js";
@@ -29,28 +28,35 @@ import {
 } from "../protocol/operations.js";
 import { withoutSecrets } from "../protocol/push-secrets.js";
 import { AccountedAnswer } from "./accounted-answer.js";
-import { isOutage, isUnsent, publicFailure } from "./failures.js";
+import { isOutage, isUnsent, toCallerError } from "./failures.js";
 import type { Upstream } from "./upstream.js";
 
 // The handler of a gateway: every operation of the table becomes a call of the agent behind it. A call passes the
-// pipeline of a server first, and then that of a client. In between, this file checks what only the agent's tasks can
-// tell (the skills of earlier messages), accounts for what the agent answers (`accounted-answer.ts`), and turns failures of the
-// gateway's own call into errors for its caller (`failures.ts`). A gateway stores no tasks.
+// pipeline of a server first, and then that of a client. In between, this file does five things in this order:
+//
+// 1. `admit` refuses what the agent would do differently than its caller expects.
+// 2. `checkSkills` reads the task of an answer, since only the agent knows the skills of its earlier messages.
+// 3. `callOptions` passes on the caller's headers, extensions, position in a stream and remaining time.
+// 4. `AccountedAnswer` books what the agent answers until it is decoded.
+// 5. `translateFailure` turns a failure of the gateway's own call into the caller's error (`failures.ts`), and says
+//    whether the call may be repeated: only one that the gateway has not sent.
+//
+// A gateway stores no tasks. A stream that breaks behind it is resumed by its client, and one that breaks in front of it
+// by the caller, whose event id goes on to the agent.
 
 /** Dependencies of the gateway's calls. */
 export interface ForwardingOptions {
-  readonly upstream: Pick<Upstream, "client" | "refreshIfStale">;
+  readonly upstream: Upstream;
   /** The caller's headers to forward. */
   readonly selectHeaders: (principal: Principal) => Readonly<Record<string, string>>;
   /** Whether webhooks registered by callers of this version get their own dialect. */
   readonly pushes: (version: string) => boolean;
-  readonly clock: Clock;
   readonly load?: ProcessLoad | undefined;
   /** Time limit of the gateway's own calls in milliseconds. Default: none. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** Called with the task that a stream belongs to. */
+/** Learns which task a stream belongs to. */
 interface StreamWatch {
   /** Called with the task's id for each event that has one. */
   onTask(taskId: string): void;
@@ -80,7 +86,7 @@ export function forwardOperations(calls: ForwardingOptions): ForwardedOperations
     if (progress !== undefined && !isUnsent(error)) progress.begun = true;
     if (refusal !== undefined) return refusal;
     if (isOutage(error)) refreshIfStale();
-    return publicFailure(error);
+    return toCallerError(error);
   };
   const forward = async <T>(
     context: ServerContext,
@@ -99,7 +105,7 @@ export function forwardOperations(calls: ForwardingOptions): ForwardedOperations
     }
   };
   const unary = async (operation: Operation, request: AnyMessage, context: ServerContext): Promise<AnyMessage> => {
-    const admittedRequest = admit(calls, { operation, request, context });
+    const admittedRequest = admit(calls, operation, request, context);
     if (answeredTask(request, context) !== undefined) await checkSkills(request, context);
     const reply = await forward(context, context.progress, (options) =>
       invokeUnary(client.operations, operation, admittedRequest, options),
@@ -124,7 +130,7 @@ export function forwardOperations(calls: ForwardingOptions): ForwardedOperations
     }
   };
   const stream = (operation: Operation, request: AnyMessage, context: ServerContext, watch?: StreamWatch) => {
-    const admittedRequest = admit(calls, { operation, request, context });
+    const admittedRequest = admit(calls, operation, request, context);
     const open = () => {
       const answer = new AccountedAnswer(context);
       const options = callOptions(calls, context, answer.signal);
@@ -250,16 +256,17 @@ function timeLeft(deadline: number | undefined, limitMs: number | undefined): nu
   return Math.max(0, Math.min(deadline - Date.now(), limitMs ?? Number.POSITIVE_INFINITY));
 }
 
-interface PassedCall {
-  readonly operation: Operation;
-  readonly request: AnyMessage;
-  readonly context: ServerContext;
-}
-
 // Refuses what the agent would do differently than its caller expects. The agent judges everything else.
-function admit({ pushes, load }: ForwardingOptions, { operation, request, context }: PassedCall): AnyMessage {
-  // A call that resumes an earlier send is a read.
-  if (isSend(operation) && context.after === undefined) checkLoad(load);
+function admit(
+  { pushes, load }: ForwardingOptions,
+  operation: Operation,
+  request: AnyMessage,
+  context: ServerContext,
+): AnyMessage {
+  // A call that resumes an earlier send is a read. Overload counts only if it refuses all callers: the gateway runs no
+  // turns, of which one caller could have more than its share.
+  const overload = isSend(operation) && context.after === undefined ? load?.overload() : undefined;
+  if (overload?.refuses === "all") throw overload.refuse();
   const { tenant = "", configuration } = dynamic(request) as Partial<SendMessageRequest>;
   if (tenant !== "" && tenant !== context.principal.tenant) {
     throw invalidParams({ field: "tenant", description: "is not a tenant of this agent" });
@@ -276,12 +283,6 @@ function admit({ pushes, load }: ForwardingOptions, { operation, request, contex
 }
 
 const isSend = ({ name }: Operation): boolean => name === "sendMessage" || name === "sendStreamingMessage";
-
-// The gateway runs no turns, of which a caller could have more than its share.
-function checkLoad(load: ProcessLoad | undefined): void {
-  const overload = load?.overload();
-  if (overload?.refuses === "all") throw overload.refuse();
-}
 
 // The error is never sent.
 export function callerLeft(cause?: unknown): A2AError {

@@ -82,23 +82,29 @@ async function createBackend(parts: BackendParts): Promise<AgentBackend> {
   upstream.onChange = card.renew;
   const { wrapAuthenticate, selectHeaders } = createForwarding(forward);
   const timeoutMs = options.client?.timeoutMs;
-  const passedOperations = forwardOperations({ upstream, selectHeaders, pushes: view.pushes, timeoutMs, ...settings });
+  const forwarded = forwardOperations({
+    upstream,
+    selectHeaders,
+    pushes: view.pushes,
+    load: settings.load,
+    timeoutMs,
+  });
   const names = new RememberedNames();
   const takesNames = (): boolean =>
     settings.versions.some(({ name, jsonRpc }) => name === upstream.version && jsonRpc?.taskNamedBy !== undefined);
   const handler: RequestHandler = {
     operations: {
-      ...passedOperations.operations,
-      ...createNamedSends({ upstream: passedOperations, names, takesNames }),
-      ...extendedCardOperation(passedOperations, view, card),
+      ...forwarded.operations,
+      ...createNamedSends({ upstream: forwarded, names, takesNames }),
+      ...extendedCardOperation(forwarded, view, card),
     },
     taskNames: { find: async (principal, name) => names.find(principal, name) },
     stopNewWork: noop,
     get isIdle() {
-      return passedOperations.activeCalls.count === 0;
+      return forwarded.activeCalls.count === 0;
     },
-    idle: passedOperations.activeCalls.idle,
-    drain: (ms) => within(settings.clock, ms, passedOperations.activeCalls.idle()),
+    idle: forwarded.activeCalls.idle,
+    drain: (ms) => within(settings.clock, ms, forwarded.activeCalls.idle()),
     close: upstream.close,
   };
   const isListed = (uri: string): boolean =>
@@ -151,12 +157,12 @@ function createView(
     isExtended,
     card(card, version) {
       const pushNotifications = version === undefined ? versions.every(({ name }) => pushes(name)) : pushes(version);
-      const passedOperations = gatewayCard(card, {
+      const ownCard = gatewayCard(card, {
         forward: names,
         pushNotifications,
         extendedAgentCard: isExtended(),
       });
-      return security === undefined ? passedOperations : declareSecurity(passedOperations, security);
+      return security === undefined ? ownCard : declareSecurity(ownCard, security);
     },
   };
 }

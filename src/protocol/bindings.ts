@@ -9,8 +9,7 @@
 //
 // - A wire form of its own is a new `AdapterKind`, with the interface of its adapter in `version/codec.ts`, an adapter
 //   in each version, and its name in `version/versions.ts`.
-// - Streams of server-sent events need its name in `cli/doctor/streaming.ts`. A client over `fetch` whose transport
-//   does not send the time limit needs its name in `client/node-client.ts`.
+// - A client over `fetch` whose transport does not send the time limit is wrapped in `client/node-client.ts`.
 // - A binding with connections of its own is an `engine`; a port has room for one, and today that is gRPC.
 
 /** Members of a `Version` with its adapters. Bindings may share one. */

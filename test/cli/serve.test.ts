@@ -125,6 +125,36 @@ describe.concurrent("trivium serve", () => {
   });
 
   it.each([
+    ["the configuration has the name of 0.1", "securityDeclaration", "declares"],
+    ["the module has the name of 0.1", "declares", "securityDeclaration"],
+  ])("takes an option from the configuration before the module where %s", async (_, inModule, inConfiguration) => {
+    await using own = await project();
+    const declaration = (scheme: string): string =>
+      `{ schemes: { ${scheme}: { httpAuthSecurityScheme: { scheme: "Bearer" } } } }`;
+    const source = `{ card: ${card}, authenticate: () => ({ owner: "o" }), agent: async () => {}`;
+    await own.write("agent.mjs", `export default ${source}, ${inModule}: ${declaration("ofModule")} };\n`);
+    await own.write(
+      "trivium.config.mjs",
+      `export default { ${inConfiguration}: ${declaration("ofConfiguration")} };\n`,
+    );
+    await using served = await own.serving(["agent.mjs", "--port", "0"]);
+    expect(await cardAt(served.url)).toMatchObject({ securitySchemes: { ofConfiguration: {} } });
+    expect(await cardAt(served.url)).not.toMatchObject({ securitySchemes: { ofModule: {} } });
+  });
+
+  it.each(["agent.mjs", "trivium.config.mjs"])("refuses an option under both of its names in %s", async (file) => {
+    await using own = await project();
+    await own.write("agent.mjs", `export default { card: ${card}, agent: async () => {} };\n`);
+    const both = "securityDeclaration: {}, declares: {}";
+    await own.write(file, `export default { card: ${card}, agent: async () => {}, ${both} };\n`);
+    const { code, stdout, stderr } = await trivium(["serve", "agent.mjs", "--port", "0"], { cwd: own.folder });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toContain(
+      `${file}: declares and securityDeclaration are one option: take out declares, its name in 0.1`,
+    );
+  });
+
+  it.each([
     ["there is no such file", undefined, "error: there is no file agent.ts"],
     ["its module exports something else", "export default 7;", "error: agent.ts exports no agent by default"],
     ["its module fails, showing where", "\nthrow new Error('no key');", "no key\n    at .*file:///.*/agent.ts:2:"],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { CredentialsError, NoInterfaceError, NotCalledError } from "../../src/client/connection.js";
-import { isOutage, publicFailure } from "../../src/gateway/failures.js";
+import { isOutage, toCallerError } from "../../src/gateway/failures.js";
 import { A2AError, ConnectionError, type ErrorCode } from "../../src/protocol/errors.js";
 
 const foreign = (code: ErrorCode, status: number) =>
@@ -55,7 +55,7 @@ describe("a failure of a call of the gateway", () => {
         ] as const,
     ),
   ] as const)("reports %s without the agent's address", (_, error, code, message) => {
-    const shown = publicFailure(error) as A2AError;
+    const shown = toCallerError(error) as A2AError;
     expect([shown.constructor, shown.code, shown.message]).toEqual([A2AError, code, message]);
     expect([shown.metadata, shown.violations]).toEqual([{}, []]);
     expect(shown.retryAfterMs).toBe(error.retryAfterMs);
@@ -64,17 +64,17 @@ describe("a failure of a call of the gateway", () => {
 
   it("counts as the gateway's shutdown when its client is closed", () => {
     const closed = new DOMException("the client is closed", "AbortError");
-    expect(publicFailure(closed)).toMatchObject({ code: "unavailable", message: "the gateway is shutting down" });
+    expect(toCallerError(closed)).toMatchObject({ code: "unavailable", message: "the gateway is shutting down" });
   });
 
   it("passes on the challenge of a server before the agent", () => {
-    expect(publicFailure(foreign("unauthenticated", 401))).toMatchObject({ challenge: "Bearer" });
+    expect(toCallerError(foreign("unauthenticated", 401))).toMatchObject({ challenge: "Bearer" });
   });
 
   it("keeps the agent's errors, and leaves other errors to the server", () => {
     const fault = new A2AError("taskNotFound", "no such task", { metadata: { taskId: "t" } });
     const unknown = new TypeError("oh");
-    expect([publicFailure(fault), publicFailure(unknown)]).toEqual([fault, unknown]);
+    expect([toCallerError(fault), toCallerError(unknown)]).toEqual([fault, unknown]);
   });
 
   it.each([

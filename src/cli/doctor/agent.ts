@@ -107,7 +107,10 @@ async function checkInterface(card: AgentCard, agentInterface: AgentInterface, c
       );
     }
     const cause = findCause({
-      ...{ error, binding: protocolBinding, withholdReason, isUnready: check.isUnready === true },
+      error,
+      binding: protocolBinding,
+      withholdReason,
+      isUnready: check.isUnready === true,
       hasSecrets: hasSecrets(options),
     });
     return report[cause.result](`${url}: ${cause.seen}`, cause.remedy);

@@ -1,9 +1,14 @@
 import { NoInterfaceError } from "../../client/connection.js";
+import { readForeignStatus } from "../../client/failures.js";
 import type { ConnectOptions } from "../../client/options.js";
 import { toBindingName } from "../../protocol/bindings.js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
 import { isObject } from "../../protocol/kinds.js";
 import { describeCause, type Finding } from "./finding.js";
+
+// What a failed call of the doctor means. A call without an answer is explained by the text of its error (`unreached`), an
+// answer of the agent by its code (`causes`), and an answer of another server, such as a proxy, by its HTTP status
+// (`byStatus`).
 
 /** A failed call and its circumstances. */
 export interface FailedCall {
@@ -30,15 +35,15 @@ export function hasSecrets({ credentials, headers }: ConnectOptions): boolean {
 export function findCause(call: FailedCall): Cause {
   const error = findAnswer(call.error);
   const reason = describeCause(error);
-  const status = readHttpStatus(error);
+  const status = readForeignStatus(error);
   if (error instanceof ConnectionError) {
     const known = unreached.find(([said]) => said.test(reason));
     return failed(reason, known?.[1] ?? proxyRemedy(call.binding));
   }
   // Agents behind middleware have only a status for missing credentials too.
-  const isAgents = error instanceof A2AError && (status === undefined || status === "401");
+  const isAgents = error instanceof A2AError && (status === undefined || status === 401);
   const cause = isAgents ? causes[error.code]?.(call, reason) : undefined;
-  return cause ?? failed(reason, byStatus[status ?? ""] ?? proxyRemedy(call.binding));
+  return cause ?? failed(reason, byStatus[status ?? 0] ?? proxyRemedy(call.binding));
 }
 
 const failed = (seen: string, remedy: string): Cause => ({ result: "failed", seen, remedy });
@@ -102,21 +107,17 @@ const unreached: readonly (readonly [said: RegExp, remedy: string])[] = [
   [/certificate/, "see the checks of TLS; --ca adds an authority"],
 ];
 
-const byStatus: Readonly<Record<string, string>> = {
-  "403": "a proxy, a firewall or a web server refuses the call, not the agent: look at its rules and its log",
-  "429": "a proxy limits this caller: look at its rules, or try again later",
-  "502": "the proxy cannot reach the agent: check that it runs, and the address that the proxy has for it",
-  "503": "the proxy has no agent that takes calls: check that one runs and is ready",
-  "504": "the agent did not answer the proxy in time: check that it runs, and the proxy's timeouts",
+const byStatus: Readonly<Record<number, string>> = {
+  403: "a proxy, a firewall or a web server refuses the call, not the agent: look at its rules and its log",
+  429: "a proxy limits this caller: look at its rules, or try again later",
+  502: "the proxy cannot reach the agent: check that it runs, and the address that the proxy has for it",
+  503: "the proxy has no agent that takes calls: check that one runs and is ready",
+  504: "the agent did not answer the proxy in time: check that it runs, and the proxy's timeouts",
 };
 
 /** The answer of the one interface that was called, instead of the error about all interfaces. */
 function findAnswer(error: unknown): unknown {
   return error instanceof NoInterfaceError && error.failures.length === 1 ? error.failures[0] : error;
-}
-
-function readHttpStatus(error: unknown): string | undefined {
-  return error instanceof A2AError ? error.metadata["httpStatus"] : undefined;
 }
 
 function proxyRemedy(binding: string): string {
@@ -128,8 +129,8 @@ function proxyRemedy(binding: string): string {
 
 /** The remedy for a card that cannot be read, by the status of the answer. */
 export function findCardRemedy(error: unknown): string | undefined {
-  const status = readHttpStatus(error) ?? /HTTP status (\d{3})/.exec(describeCause(error))?.[1];
-  if (status === "401")
+  const status = readForeignStatus(error) ?? Number(/HTTP status (\d{3})/.exec(describeCause(error))?.[1]);
+  if (status === 401)
     return "the card needs credentials: give --bearer, --credential or --header, or let the proxy pass /.well-known/";
-  return status === undefined ? undefined : byStatus[status];
+  return byStatus[status];
 }

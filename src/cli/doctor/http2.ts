@@ -54,11 +54,9 @@ function connectHttp2(origin: string, timeoutMs: number, tls: ClientTls = {}): P
   });
 }
 
-type Watched = Pick<Http2Check, "timeoutMs" | "idleMs" | "isDraining">;
-
 async function checkGrpc(
   session: ClientHttp2Session,
-  { timeoutMs, idleMs, isDraining }: Watched,
+  { timeoutMs, idleMs, isDraining }: Http2Check,
 ): Promise<readonly Finding[]> {
   const trailers = findings("grpc trailers");
   const idle = findings("idle stream");

@@ -50,7 +50,7 @@ async function checkPort(port: number): Promise<Finding> {
     return failed(`${port} may not be opened by this user`, "choose a port of 1024 or more: PORT, or serve({ port })");
   }
   if (code !== "EADDRINUSE") return failed(`${port} cannot be opened: ${describeCause(error)}`, otherPort);
-  if (await isAgent(port))
+  if (await hasAgent(port))
     return ok(`${port} is taken by a running agent: trivium doctor http://127.0.0.1:${port} checks it`);
   return warning(`${port} is taken by another program`, `stop it, or ${otherPort}`);
 }
@@ -63,7 +63,7 @@ function listenError(port: number): Promise<Error | undefined> {
   });
 }
 
-async function isAgent(port: number): Promise<boolean> {
+async function hasAgent(port: number): Promise<boolean> {
   const url = `http://127.0.0.1:${port}/.well-known/agent-card.json`;
   try {
     return (await fetch(url, { signal: AbortSignal.timeout(2000) })).ok;

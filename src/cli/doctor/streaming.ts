@@ -1,6 +1,6 @@
 import type { AnswerEvent } from "../../client/answer/events.js";
 import type { ConnectOptions } from "../../client/options.js";
-import { toBindingName } from "../../protocol/bindings.js";
+import { hasEventIds } from "../../protocol/bindings.js";
 import type { AgentCard } from "../../protocol/model.js";
 import { findCause, hasSecrets } from "./failed-call.js";
 import { describeCause, type Finding, findings } from "./finding.js";
@@ -19,15 +19,11 @@ export interface StreamingCheck {
 /** Shortest stream that can show buffering, in milliseconds. */
 const shortestMs = 500;
 
-/** Sends a message over server-sent events, and compares the times of the events with their times of arrival. */
+/** Sends a message over server-sent events, which alone have ids, and compares the times of the events with their times of arrival. */
 export async function checkStreaming(check: StreamingCheck): Promise<readonly Finding[]> {
   const { card, message } = check;
   const { warning, failed, skipped } = findings("streaming");
-  const interfaces = card.supportedInterfaces.filter(({ protocolBinding }) => {
-    const binding = toBindingName(protocolBinding);
-    return binding === "JSONRPC" || binding === "HTTP+JSON";
-  });
-  const [agentInterface] = interfaces;
+  const agentInterface = card.supportedInterfaces.find(({ protocolBinding }) => hasEventIds(protocolBinding));
   if (card.capabilities?.streaming !== true) return [skipped("the card declares no streaming")];
   if (agentInterface === undefined) return [skipped("the card has no interface over HTTP")];
   if (message === undefined) {

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { renameOptions } from "../../protocol/check/former-options.js";
 import { isRecord } from "../../protocol/kinds.js";
 import type { ServeOptions } from "../../server/options.js";
 
@@ -9,6 +10,9 @@ export type ServeSettings = Partial<ServeOptions>;
 
 const extensions = ["ts", "mts", "js", "mjs"];
 
+// Options with the names of 0.1 get their present names here, before those of several sources are merged: an option of
+// the configuration replaces that of the module, whichever of its names each of them uses.
+
 /**
  * The options in the default export of a module: the options of `serve()`, or an agent alone. Rejects with one sentence
  * for a module that cannot be loaded or exports neither.
@@ -16,7 +20,9 @@ const extensions = ["ts", "mts", "js", "mjs"];
 export async function readAgentModule(file: string): Promise<ServeSettings> {
   const defaultExport = await loadDefault(file);
   if (typeof defaultExport === "function") return { agent: defaultExport as ServeOptions["agent"] };
-  if (isSettings(defaultExport) && ("agent" in defaultExport || "agents" in defaultExport)) return defaultExport;
+  if (isSettings(defaultExport) && ("agent" in defaultExport || "agents" in defaultExport)) {
+    return renameOptions(file, defaultExport);
+  }
   throw new Error(
     `${file} exports no agent by default: \`export default\` a function of a turn, or options with \`card\` and \`agent\``,
   );
@@ -27,7 +33,7 @@ export async function readConfiguration(file: string | undefined): Promise<Serve
   const configFile = file ?? extensions.map((ending) => `trivium.config.${ending}`).find((name) => existsSync(name));
   if (configFile === undefined) return {};
   const defaultExport = await loadDefault(configFile);
-  if (isSettings(defaultExport)) return defaultExport;
+  if (isSettings(defaultExport)) return renameOptions(configFile, defaultExport);
   throw new Error(`${configFile} exports no options by default: \`export default { port: 8080 }\``);
 }
 

@@ -3,7 +3,7 @@ import { A2AError } from "../../protocol/errors.js";
 import { type Task, TaskState } from "../../protocol/model.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import { isTerminal } from "../../protocol/states.js";
-import { isUnsent } from "../failures.js";
+import { isUnreachable } from "../failures.js";
 import { taskItem } from "../stream/task-view.js";
 
 /**
@@ -17,7 +17,7 @@ export function fallBackToTask(items: AsyncIterable<StreamItem>, read: () => Pro
     try {
       return await source.next();
     } catch (error) {
-      if (!(error instanceof A2AError) || isUnsent(error)) throw error;
+      if (!(error instanceof A2AError) || isUnreachable(error)) throw error;
       const task = await read();
       if (!isTerminal(task.status?.state ?? TaskState.UNSPECIFIED)) throw error;
       return { done: false, value: taskItem(task) };

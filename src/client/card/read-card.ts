@@ -8,7 +8,7 @@ import type { KnownVersions } from "../versions.js";
 export type ReadCard = (json: JsonValue | undefined) => Promise<AgentCard>;
 
 /** Reads cards of every version. Throws `invalidAgentResponse` for anything else. */
-export function cardReader(versions: Pick<KnownVersions, "load">): ReadCard {
+export function cardReader(versions: KnownVersions): ReadCard {
   return async (value) => {
     const json = isJsonObject(value) && value["securitySchemes"] ? await withMessageForms(value) : value;
     if (isJsonObject(json) && hasOlderForm(json)) {

@@ -4,7 +4,7 @@ import { cardReaders } from "../../version/detect-card.js";
 import type { KnownVersions } from "../versions.js";
 
 /** Reads a card with members of an older form, by the versions it belongs to. Loaded for the first such card. */
-export async function readOlderCard(json: JsonObject, { load }: Pick<KnownVersions, "load">): Promise<AgentCard> {
+export async function readOlderCard(json: JsonObject, { load }: KnownVersions): Promise<AgentCard> {
   const { reader: first, secondReader: further } = cardReaders(json);
   const card = (await load(first)).readCard(json);
   if (further === undefined) return card;

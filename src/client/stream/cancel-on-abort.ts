@@ -7,45 +7,26 @@ import type { SendMessageRequest } from "../../protocol/model.js";
 import type { Operations, StreamItem } from "../../protocol/operations.js";
 import type { SendOptions, TaskCallOptions } from "../send-options.js";
 
-/** A streaming send whose task is canceled when its signal aborts or its time is over. */
-export interface CancelableSend {
-  readonly client: {
-    readonly operations: Operations<CallOptions>;
-    cancel(taskId: string, options: TaskCallOptions): Promise<unknown>;
-  };
-  readonly clock: Pick<Clock, "after">;
-  readonly options: SendOptions;
+/** The methods of a client that a cancelable send calls. */
+interface SendingClient {
+  readonly operations: Operations<CallOptions>;
+  cancel(taskId: string, options: TaskCallOptions): Promise<unknown>;
 }
 
 /** How long an aborted call may take to cancel its task, in milliseconds. */
 const cancelTimeoutMs = 2_000;
 
-export function sendCancelable(request: SendMessageRequest, call: CancelableSend): StepStream<StreamItem> {
-  const { client, clock, options } = call;
-  const { tenant, headers, signal = new AbortController().signal } = options;
-  return cancelingOnAbort({
-    signal,
-    clock,
-    open: (inner) => client.operations.sendStreamingMessage(request, { ...options, signal: inner }),
-    cancel: (taskId) => client.cancel(taskId, { tenant, headers, timeoutMs: cancelTimeoutMs }),
-  });
-}
-
-/** A stream whose task is canceled with it. */
-interface CancelableStream {
-  /** Aborts the stream and cancels its task. */
-  readonly signal: AbortSignal;
-  readonly clock: Pick<Clock, "after">;
-  /** Opens the stream, which ends when the given signal aborts. */
-  readonly open: (signal: AbortSignal) => AsyncIterable<StreamItem>;
-  readonly cancel: (taskId: string) => Promise<unknown>;
-}
-
 /** How long an aborted stream waits for its first event, without which its task has no id, in milliseconds. */
 const idWaitMs = 2_000;
 
-/** The items of a stream, until `signal` aborts or its time is over; then the task is canceled before the stream fails. */
-function cancelingOnAbort({ signal, clock, open, cancel }: CancelableStream): StepStream<StreamItem> {
+/** Streams a message until its signal aborts or its time is over; then the task is canceled before the stream fails. */
+export function sendCancelable(
+  client: SendingClient,
+  request: SendMessageRequest,
+  options: SendOptions,
+  clock: Clock,
+): StepStream<StreamItem> {
+  const { tenant, headers, signal = new AbortController().signal } = options;
   const inner = new AbortController();
   let source: AsyncIterator<StreamItem, unknown> | undefined;
   let taskId = "";
@@ -62,7 +43,8 @@ function cancelingOnAbort({ signal, clock, open, cancel }: CancelableStream): St
   const start = (): AsyncIterator<StreamItem, unknown> => {
     signal.throwIfAborted();
     signal.addEventListener("abort", onAbort, { once: true });
-    return open(inner.signal)[Symbol.asyncIterator]();
+    const items = client.operations.sendStreamingMessage(request, { ...options, signal: inner.signal });
+    return items[Symbol.asyncIterator]();
   };
   const next = async (): Promise<Step<StreamItem>> => {
     try {
@@ -81,7 +63,7 @@ function cancelingOnAbort({ signal, clock, open, cancel }: CancelableStream): St
       if (!signal.aborted && !isLate(error)) throw error;
       close();
       // A task that has ended meanwhile, or an agent that is away, changes nothing for the reader.
-      if (taskId !== "") await cancel(taskId).catch(noop);
+      if (taskId !== "") await client.cancel(taskId, { tenant, headers, timeoutMs: cancelTimeoutMs }).catch(noop);
       throw reason;
     }
   };
