@@ -70,7 +70,7 @@ overEveryWire((start, wire) => {
     expect(Object.keys(call)).not.toContain("owner");
   });
 
-  it("nothing of this is logged unless it is asked for", async () => {
+  it("no call is logged unless the access log is asked for", async () => {
     await using served = await start({ agent: async () => completed() });
     await served.client.sendMessage(say("go"), {});
     expect(served.log.filter(({ message }) => message === "call")).toEqual([]);
@@ -150,7 +150,7 @@ it("a call over gRPC that is too late has that code", async () => {
 });
 
 describe("the record of a call", () => {
-  it("has the bytes of the body and of the reply as they were sent", async () => {
+  it("the record of a call has the bytes of the body and of the reply as they were sent", async () => {
     const { log, logger } = recordingLogger();
     await using server = await serve({ card, agent: async () => completed("née"), port: 0, logger, accessLog: true });
     const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "ähm" }] };
@@ -170,7 +170,7 @@ describe("the record of a call", () => {
     );
   });
 
-  it("counts a large reply once", async () => {
+  it("the record of a call counts a large reply once", async () => {
     const { log, logger } = recordingLogger();
     await using server = await serve({
       card,
@@ -186,7 +186,7 @@ describe("the record of a call", () => {
     expect(callsIn(log)).toMatchObject([{ code: "OK", replyBytes: text.length }]);
   });
 
-  it("is there for a page that the host guard refuses, and for a body that is no JSON", async () => {
+  it("a page that the host guard refuses and a body that is no JSON have a record of their call", async () => {
     const { log, logger } = recordingLogger();
     await using server = await serve({ card, agent: async () => completed(), port: 0, logger, accessLog: true });
     const headers = { "content-type": "application/json" };
@@ -198,7 +198,7 @@ describe("the record of a call", () => {
     ]);
   });
 
-  it("is one for a call that a gateway passes on", async () => {
+  it("a call that a gateway passes on has one record", async () => {
     const { log, logger } = recordingLogger();
     const { gateway } = await import("../../src/gateway/gateway.js");
     await using server = await serve({ card, agent: async () => completed(), port: 0, logger: false });
