@@ -70,7 +70,7 @@ overEach(wires, (start, wire) => {
     },
   );
 
-  it("a stream that answers such a task is taken from who has the scope", async () => {
+  it("a stream that answers a task of a protected skill is taken from a caller who has the scope", async () => {
     await using served = await start(options);
     const taskId = await startTask(served.client, "go");
     const lines = await linesOf(served.client.sendStreamingMessage(say("four", { taskId }), as("all")));
