@@ -19,17 +19,20 @@ function sectionOf(name: string): string {
 }
 
 describe("docs/reference/command-line.md", () => {
-  it.each(commands)("has all options of trivium $name, as its help shows them", ({ name, command }) => {
-    const section = sectionOf(name);
-    expect(optionsOf(command).filter((flags) => !section.includes(`\`${flags}\``))).toEqual([]);
-  });
+  it.each(commands)(
+    "the reference of the command line has all options of trivium $name, as its help shows them",
+    ({ name, command }) => {
+      const section = sectionOf(name);
+      expect(optionsOf(command).filter((flags) => !section.includes(`\`${flags}\``))).toEqual([]);
+    },
+  );
 
-  it.each(commands)("has no option that trivium $name lacks", ({ name, command }) => {
+  it.each(commands)("the reference of the command line has no option that trivium $name lacks", ({ name, command }) => {
     const shown = [...sectionOf(name).matchAll(/^\| `(--[^`]+)`/gm)].map(([, flags]) => flags);
     expect(shown.filter((flags) => !optionsOf(command).includes(flags ?? ""))).toEqual([]);
   });
 
-  it("has every command of trivium db", () => {
+  it("the reference of the command line has every command of trivium db", () => {
     const names =
       program.commands.find((command) => command.name() === "db")?.commands.map((each) => each.name()) ?? [];
     expect(names.filter((name) => !sectionOf("db").includes(`trivium db ${name} `))).toEqual([]);
