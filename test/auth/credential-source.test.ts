@@ -211,7 +211,7 @@ describe("a refusal", () => {
 });
 
 describe("a provider", () => {
-  it("a provider of credentials is asked for every call, and once more with the error when it was refused", async () => {
+  it("a provider of credentials is asked for every call, and once more when it was refused", async () => {
     const contexts: unknown[] = [];
     const card = cardWith({});
     const source = credentialSource(

@@ -42,7 +42,7 @@ describe("what is kept of a principal", () => {
     expect(keepClaims?.(principal)).toBe(keepClaims?.(principal));
   });
 
-  it("what is kept of a principal is JSON: broken text is repaired, and anything else is refused by the option's name", () => {
+  it("what is kept of a principal is JSON, and anything else is refused by the option's name", () => {
     const keepClaims = keptClaims({ keepClaims: true });
     expect(keepClaims?.({ owner: "a", claims: { name: "\ud800" } })).toEqual({ claims: { name: "\ufffd" } });
     expect(() => keepClaims?.({ owner: "a", claims: { at: 1n } })).toThrow(

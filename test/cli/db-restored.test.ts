@@ -51,7 +51,7 @@ async function firstOf({ subscribe }: TestHandler, taskId: string, after?: strin
 }
 
 describe("an id of an event that a restore has undone", () => {
-  it("an event id that a restore has undone resumes in another history unless the database was marked restored", async () => {
+  it("an event id that a restore has undone resumes in another history, unless restored is run", async () => {
     const path = join(home, "tasks.db");
     const copy = join(home, "copy.db");
     const { taskId, id } = await over(path, async (served) => {

@@ -141,7 +141,7 @@ describe.concurrent("a proxy", () => {
     expect(of("readiness")).toMatchObject({ result: "skipped" });
   });
 
-  it("trivium doctor reports a proxy that reports callers to a server that does not trust it, and no trusted one", async () => {
+  it("trivium doctor reports a proxy that reports callers to a server that does not trust it", async () => {
     const added = { "x-forwarded-for": "203.0.113.9" };
     await using agent = await serve(options);
     await using proxy = await passing(agent, () => undefined, added);
@@ -163,7 +163,7 @@ describe.concurrent("a server that refuses work", () => {
     for (const { remedy = "" } of ofInterfaces) expect(remedy).not.toMatch(/proxy|trailers/);
   };
 
-  it("trivium doctor asks a server that refuses work because it drains first, and blames no proxy", async () => {
+  it("trivium doctor asks a server that drains first, and blames no proxy", async () => {
     const begun = Promise.withResolvers<void>();
     const done = Promise.withResolvers<void>();
     const agent = await serve({
@@ -186,7 +186,7 @@ describe.concurrent("a server that refuses work", () => {
     await Promise.all([closed, sent]);
   });
 
-  it("trivium doctor asks a server that refuses work because its store is away first, and blames no proxy", async () => {
+  it("trivium doctor asks a server whose store is away first, and blames no proxy", async () => {
     const clock = createVirtualClock();
     const line = storeLine(memoryTaskStore({ clock }));
     const agent = await serve({ ...options, clock, store: line.store });

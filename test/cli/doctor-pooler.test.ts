@@ -40,7 +40,7 @@ describe.skipIf(!hasPgBouncer)("trivium doctor checks a database behind a pooler
     expect(of("store limits")).toBeUndefined();
   });
 
-  it("trivium doctor checks a database behind a pooler in session mode", async () => {
+  it("trivium doctor checks a pooler in session mode", async () => {
     await using pooler = await startPgBouncer(server.url, { mode: "session" });
     const of = await examine(pooler.urlFor(database));
     expect(of("store connection")).toMatchObject({ result: "ok", seen: expect.stringContaining("session mode") });
@@ -48,7 +48,7 @@ describe.skipIf(!hasPgBouncer)("trivium doctor checks a database behind a pooler
     expect(of("store schema")?.result).toBe("ok");
   });
 
-  it("trivium doctor checks a database behind a pooler in transaction mode, where only the role can limit statements", async () => {
+  it("trivium doctor checks a pooler in transaction mode, where only the role can limit statements", async () => {
     const role = "Careful agent";
     await server.query(`create role "${role}" login superuser`);
     await using pooler = await start("transaction", [role]);

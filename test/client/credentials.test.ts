@@ -67,7 +67,7 @@ describe.each(allBindings)("over %s", (binding) => {
     expect(agent.runs).toBe(0);
   });
 
-  it("a provider receives the challenge, and may return none", async () => {
+  it("a provider of credentials receives the challenge, and may return no credential", async () => {
     await using agent = await securedAgent("authorization", () => false);
     const refusals: (string | undefined)[] = [];
     await using client = await Client.connect(cardOf([interfaceAt(binding, agent.url)]), {

@@ -38,7 +38,7 @@ describe.each(allBindings)("a program that closes its client exits by itself: %s
     expect(code).toBe(0);
   });
 
-  it("a program that closes its client exits by itself while a stream is open and a message waits for its answer", async () => {
+  it("a program that closes its client exits by itself, also with an open stream and a send", async () => {
     await using agent = await countingAgent();
     const { code, out, errors } = await run(agent.url, binding, "open");
     expect(errors).toBe("");

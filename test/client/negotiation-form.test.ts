@@ -88,7 +88,7 @@ describe("an agent of 0.1 that refuses the probe of 0.2 as an agent without push
     expect(client.connection).toMatchObject({ version: "0.1", skipped: [{ version: "0.2" }] });
   });
 
-  it("an agent of 0.1 that refuses the probe is subscribed to before anything else, and no event of it is lost", async () => {
+  it("an agent of 0.1 that refuses the probe is subscribed to first, and no event is lost", async () => {
     await using server = await agentOf(oldest);
     await using client = await Client.connect(guessed(server.url), near);
     const lines = await linesOf(client.watch("t"));
@@ -101,7 +101,7 @@ describe("an agent of 0.1 that refuses the probe of 0.2 as an agent without push
 describe("an agent of 0.1 that answers the question of 0.2", () => {
   const misleading: Answers = { ...oldest, [question]: error(-32001) };
 
-  it("an agent of 0.1 that answers the probe of 0.2 is known by the form of its first task, and asked for it again", async () => {
+  it("an agent of 0.1 that answers the probe is known by its first task, and asked for it again", async () => {
     await using server = await agentOf(misleading);
     await using client = await Client.connect(guessed(server.url), near);
     expect(await client.getTask({ id: "t" })).toMatchObject({ id: "t", status: { state: TaskState.WORKING } });
@@ -113,7 +113,7 @@ describe("an agent of 0.1 that answers the question of 0.2", () => {
     });
   });
 
-  it("an agent of 0.1 that answers the probe is detected by the form of its first event, and subscribed to again", async () => {
+  it("an agent of 0.1 that answers the probe is known by its first event, and subscribed to again", async () => {
     await using server = await agentOf(misleading);
     await using client = await Client.connect(guessed(server.url), near);
     const lines = await linesOf(client.watch("t"));

@@ -22,7 +22,7 @@ describe.each([
   ["http+json", "HTTP+JSON"],
   ["grpc", "GRPC"],
 ] as const)("an interface listed as %s", (listedAs, binding) => {
-  it(`an interface with another word for ${binding} is called over it, preferred by its name, and keeps its word in the report`, async () => {
+  it(`an interface with another word for ${binding} is called, preferred by that name, and reported`, async () => {
     await using agent = await countingAgent();
     const { url } = interfaceAt(binding, agent.url);
     const others = (["GRPC", "JSONRPC"] as const).filter((other) => other !== binding);
@@ -74,7 +74,7 @@ describe("an agent whose card of 0.2 lists gRPC", () => {
     skills: [{ id: "s", name: "S", description: "s", tags: ["s"] }],
   });
 
-  it("an agent whose card of 0.2 lists gRPC is called over gRPC by the service of 0.3, when that is preferred", async () => {
+  it("an agent whose card of 0.2 lists gRPC is called over it by the service of 0.3, if preferred", async () => {
     await using agent = await countingAgent({ versions: ["0.3"], bindings: ["GRPC"] });
     await using client = await Client.connect(card(agent), { ...near, prefer: ["GRPC"] });
     expect(await client.send("go")).toMatchObject({ state: "completed" });

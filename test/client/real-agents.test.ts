@@ -28,7 +28,7 @@ describe("an interface at the address of every interface", () => {
     },
   );
 
-  it("an interface at the address of every interface gets the secrets of its place, which is this machine", async () => {
+  it("an interface at the address of every interface gets the secrets of this machine", async () => {
     await using server = await rpcServer(task);
     const { port } = new URL(server.url);
     await using cards = await cardServer({ [newPath]: cardOf([interfaceAt("JSONRPC", `http://0.0.0.0:${port}`)]) });

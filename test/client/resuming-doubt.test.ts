@@ -38,7 +38,7 @@ describe.each(jsonBindings)("over %s, a stream assembled by comparison", (bindin
     expect(textsOf(stream)).toEqual(["one two three four"]);
   });
 
-  it("a stream assembled by comparison ends with one read of the task, and emits no more if nothing is missing", async () => {
+  it("a stream assembled by comparison ends with one read of the task, and adds only what is missing", async () => {
     await using scene = await begunScene(binding);
     const { agent, stream } = scene;
     agent.cut();
@@ -50,7 +50,7 @@ describe.each(jsonBindings)("over %s, a stream assembled by comparison", (bindin
     expect(agent.calls).toEqual(["sendStreamingMessage", "subscribeToTask", "getTask"]);
   });
 
-  it("a stream assembled by comparison keeps what it has emitted of a task that the agent has not stored yet", async () => {
+  it("a stream assembled by comparison keeps what it emitted of a task that is not stored yet", async () => {
     await using scene = await begunScene(binding);
     const { agent, stream } = scene;
     agent.cut();
@@ -61,7 +61,7 @@ describe.each(jsonBindings)("over %s, a stream assembled by comparison", (bindin
     expect(await stream.rest()).toEqual(["status COMPLETED"]);
   });
 
-  it("a stream assembled by comparison yields each piece once when the agent stores every chunk as an artifact", async () => {
+  it("a stream assembled by comparison yields each piece once when every chunk is an artifact", async () => {
     await using scene = await begunScene(binding);
     const { agent, stream } = scene;
     const apart = (...texts: string[]) => texts.map((text) => artifactOf(text));

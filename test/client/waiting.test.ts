@@ -100,7 +100,7 @@ describe("a call to an agent that restarts", () => {
     await outcome;
   });
 
-  it("a call waits once all of its interfaces have failed, and takes the preferred one when they are back", async () => {
+  it("a call waits once all of its interfaces have failed, and takes the preferred one afterwards", async () => {
     await using scene = await restartingAgent();
     const clock = createVirtualClock();
     const interfaces = (["JSONRPC", "HTTP+JSON"] as const).map((binding) => interfaceAt(binding, scene.proxy.url()));

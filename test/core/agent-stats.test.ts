@@ -59,7 +59,7 @@ describe("parked tasks", () => {
     expect(served.counts).toBe(2);
   });
 
-  it("the number of parked tasks is unknown while the store does not answer, and its late answer is the next count", async () => {
+  it("parked tasks are unknown while the store does not answer, and its late answer is the next count", async () => {
     const answer = Promise.withResolvers<void>();
     await using served = counting(async (go) => {
       await answer.promise;

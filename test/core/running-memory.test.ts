@@ -37,7 +37,7 @@ function follow(turn: TurnMemory) {
 const turnOver = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe("the memory of running tasks", () => {
-  it("the memory of running tasks lets no turn wait while its owner has its share, half of what others leave", () => {
+  it("no turn waits while its owner has its share of memory, which is half of what others leave", () => {
     const { open } = createMemory();
     const alice = open("alice", 500);
     expect(alice.waitForMemory()).toBeUndefined();
@@ -46,7 +46,7 @@ describe("the memory of running tasks", () => {
     expect(open("carol", 125).waitForMemory()).toBeUndefined();
   });
 
-  it("the memory of running tasks lets one turn go on beyond the share, and the next one when it has ended", async () => {
+  it("one turn goes on beyond its owner's share of memory, and the next one when it has ended", async () => {
     const { memory, open } = createMemory();
     const turns = [open("alice", 300), open("alice", 300), open("alice", 300), open("alice", 300)];
     const states = turns.map(follow);

@@ -88,7 +88,7 @@ function createSender() {
 }
 
 describe("the slots of turns", () => {
-  it("slots of turns are offered to the agents of a process one after another, and to their owners in turns", async () => {
+  it("slots of turns are offered to the agents of a process in turns, and to their owners in turns", async () => {
     const { slots } = createAgents(2, {}, {});
     const [one, other] = slots;
     if (one === undefined || other === undefined) throw new Error("there are two agents");

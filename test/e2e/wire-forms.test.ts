@@ -49,7 +49,7 @@ const time = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z
 
 describe("JSON", () => {
   // Requirements: V1-JSON-1, V1-JSON-2, V1-JSON-3, V1-TIME-1, V1-TIME-2, V1-TIME-4
-  it("a task in JSON has lowerCamelCase members, enum names of the schema, UTC times in milliseconds, and no kind", async () => {
+  it("a task in JSON has lowerCamelCase members, enum names, UTC times in milliseconds, and no kind", async () => {
     await using served = await startAgent("JSONRPC", { agent });
     const { result } = JSON.parse((await rpc(served, "SendMessage", params("go"))).text);
     expect(Object.keys(result)).toEqual(["task"]);
@@ -114,7 +114,7 @@ describe("JSON-RPC", () => {
   );
 
   // Requirements: V1-RPC-4
-  it("a JSON-RPC stream is made of whole responses, each with the id of the request and one member in its result", async () => {
+  it("a JSON-RPC stream is made of whole responses with the id of the request and one member", async () => {
     await using served = await startAgent("JSONRPC", { agent });
     const { status, headers, text } = await rpc(served, "SendStreamingMessage", params("go"));
     expect([status, headers["content-type"]]).toEqual([200, "text/event-stream"]);

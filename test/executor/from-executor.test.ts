@@ -239,7 +239,7 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
     });
   });
 
-  it("an interrupted execute waits for a message, and runs again for it", async () => {
+  it("an executor that waits in an interrupted state gets the next message by another execute", async () => {
     const answers = new Map<string, (text: string) => void>();
     const client = await connect({
       async execute(run) {

@@ -97,7 +97,7 @@ describe("the card of a gateway", () => {
     expect(capabilities?.extensions.map(({ uri }) => uri)).toEqual(listed);
   });
 
-  it("the card of a gateway offers authenticated callers the agent's extended card with the gateway's addresses", async () => {
+  it("the card of a gateway offers the agent's extended card with the gateway's addresses", async () => {
     const card = { name: "Behind", description: "Shows more", version: "1", extended: { name: "Behind and more" } };
     const authenticate = () => ({ owner: "ada" });
     await using anonymous = await startScene({ behind: { card, authenticate } });
@@ -146,7 +146,7 @@ const cardAt = async (url: string): Promise<{ name: string; etag: string | null 
 };
 
 describe("the card behind a gateway", () => {
-  it("the card behind a gateway is refreshed every five minutes, and the last copy is served while it is unavailable", async () => {
+  it("the card behind a gateway is refreshed every five minutes, and its last copy is served meanwhile", async () => {
     await using one = await startScene();
     await using place = await cardPlace(one.behind.card);
     const clock = createVirtualClock();

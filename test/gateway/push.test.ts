@@ -42,7 +42,7 @@ const inlineConfig = (url: string) => ({
 describe.each(pairs)("a caller in version $caller, in front of an agent in version $behind", ({ caller, behind }) => {
   const isAlike = dialectOf(caller) === dialectOf(behind);
 
-  it(`a caller of a gateway ${isAlike ? "is told by the agent's own webhook calls" : "cannot register a webhook"}`, async () => {
+  it(`a caller ${isAlike ? "is told by the agent's own webhook calls" : "cannot register a webhook"}`, async () => {
     hook = await webhook();
     const { operations } = await (await start(behind)).over("JSONRPC", { version: caller });
     const send = operations.sendMessage(say("echo hi", { configuration: inlineConfig(hook.url) }), {});

@@ -98,7 +98,7 @@ describe.each(versions)("in front of an agent in version %s", (behind) => {
   });
 });
 
-it("a gateway gives a caller that names its task the message that an agent answers with, and sends it once", async () => {
+it("a gateway gives a caller that names its task the agent's message, and sends it once", async () => {
   const { at, readers } = await inFrontOf("1.0");
   expect(await named(at.gateway.url, "tasks/send", "mine", "say hello")).toContain("hello");
   expect(readers).toEqual(["sendStreamingMessage"]);

@@ -16,7 +16,7 @@ function event(name: keyof typeof payloads, metadata?: Record<string, string>): 
 }
 
 describe.each(["task", "statusUpdate", "artifactUpdate"] as const)("the id of a %s", (name) => {
-  it("the id of an event is added to the metadata and removed again, which leaves the event and its metadata unchanged", () => {
+  it("the id of an event is added to the metadata and removed again, which changes nothing else", () => {
     for (const before of [event(name), event(name, { a: "b" })]) {
       const copy = structuredClone(before);
       const response = withEventId(before, "t.i.1");

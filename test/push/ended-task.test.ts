@@ -85,7 +85,7 @@ describe.each(Object.entries(places))("an ended task, stored in %s", (name, plac
     expect(hook.calls).toEqual([]);
   });
 
-  it("an ended task keeps the configuration of its last message once delivered, and delivers nothing more", async () => {
+  it("an ended task keeps the configuration of its last message, and delivers nothing more", async () => {
     const open = await place();
     await using hook = await webhook();
     let taskId = "";

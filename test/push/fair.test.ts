@@ -40,7 +40,7 @@ async function close(on: Scene): Promise<void> {
 }
 
 describe("an endpoint that accepts calls and never answers", () => {
-  it("an endpoint that never answers delays no webhook at another destination, of another owner or of the same one", async () => {
+  it("an endpoint that never answers delays no webhook at another destination, of any owner", async () => {
     await using silent = await silentWebhook();
     await using hook = await webhook();
     const on = scene();
@@ -175,7 +175,7 @@ describe("the calls to a destination", () => {
 });
 
 describe("a destination that fails", () => {
-  it("a destination that fails is probed after pauses and gets the rest when it answers, and the log says both once", async () => {
+  it("a destination that fails is probed after pauses and gets the rest, both logged once", async () => {
     await using hook = await webhook();
     let code = 503;
     hook.answer = () => code;

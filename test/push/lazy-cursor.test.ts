@@ -41,7 +41,7 @@ describe("the cursor of a push configuration", () => {
     expect(cursors.length).toBeLessThanOrEqual(2);
   });
 
-  it("the cursor of a push configuration is written when the process closes, so that no event is delivered twice", async () => {
+  it("the cursor of a push configuration is written when the process closes, for no second delivery", async () => {
     const { cursors, store } = noting();
     await using hook = await webhook();
     await using on = scene({ store, instance: "a" });
@@ -66,7 +66,7 @@ describe("the cursor of a push configuration", () => {
     expect(await task.owed()).toEqual([]);
   });
 
-  it("the cursor of a push configuration delays no delivery when its write fails, which is logged once and retried", async () => {
+  it("the cursor of a push configuration delays no delivery when its write fails, and is retried", async () => {
     const { cursors, store } = noting();
     let failing = true;
     const advance: PushStore["advance"] = async (key, id, cursor) => {

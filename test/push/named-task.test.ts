@@ -98,7 +98,7 @@ describe("a push configuration of a task named by its caller", () => {
     });
   });
 
-  it("a push configuration of a named task is delivered under the name, and another under the server's id", async () => {
+  it("a push configuration of a named task is delivered under the name that its caller used", async () => {
     await using on = await serveClerk();
     await using other = await webhook();
     const { operations, namedOperations: calls, send } = on.served;

@@ -68,7 +68,7 @@ describe("a webhook that does not take an event", () => {
   });
 
   // Requirements: V1-SEC-14, V1-SEC-18
-  it("a webhook that does not take an event is given up after three attempts, in a log line without secrets", async () => {
+  it("a webhook that does not take an event is given up after three attempts, without secrets in the log", async () => {
     await using hook = await webhook();
     hook.answer = (_, count) => (count <= 3 ? 502 : 200);
     await using on = scene();
@@ -137,7 +137,7 @@ describe("the address of a webhook", () => {
     expect(on.logs).toEqual([expect.stringContaining("its address is not allowed")]);
   });
 
-  it("the address of a webhook is checked in the lookup that the connection uses, so that DNS rebinding fails", async () => {
+  it("the address of a webhook is checked in the connection's own lookup, so DNS rebinding fails", async () => {
     await using hook = await webhook();
     const requests: string[] = [];
     const lookup = async (name: string) => {

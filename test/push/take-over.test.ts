@@ -219,7 +219,7 @@ describe("a push configuration looked up while it is replaced", () => {
 });
 
 describe("the search for orphaned push configurations", () => {
-  it("the search for orphaned push configurations ends with the process, even if the store has not answered", async () => {
+  it("the search for orphaned push configurations ends with the process, even without an answer", async () => {
     let looks = 0;
     const adopt = (): Promise<never> => {
       looks += 1;
@@ -257,7 +257,7 @@ describe("the search for orphaned push configurations", () => {
     expect(on.logs.filter((line) => line.includes("could not be looked for"))).toHaveLength(1);
   });
 
-  it("the search for orphaned push configurations ends with a log line when the store does not release them", async () => {
+  it("the search for orphaned push configurations logs its end when the store does not release them", async () => {
     const store = { ...memoryPushStore(), release: () => Promise.reject(new Error("read-only")) };
     await using on = scene({ instance: "a", store });
     await on.push.close();

@@ -94,7 +94,7 @@ async function untilReceived(on: Place, labels: () => readonly string[], count: 
 }
 
 describe("push notifications of several processes on the same stores", () => {
-  it("push notifications are delivered by the process that holds the configuration, wherever the task runs", async () => {
+  it("push notifications are delivered by the configuration's process, wherever the task runs", async () => {
     await using hook = await webhook();
     await using on = place();
     const [here, there] = [on.process("a"), on.process("b")];

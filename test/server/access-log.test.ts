@@ -29,7 +29,7 @@ overEveryWire((start, wire) => {
     : expect.stringMatching(/^0\.[13]$/);
   const binding = bindingOf(wire);
 
-  it("a call is one record when it has ended", async () => {
+  it("a call is one record of the access log when it has ended", async () => {
     await using served = await start({ agent: async () => completed("done"), authenticate, accessLog: true });
     await served.client.sendMessage(say("go"), { headers: { "x-request-id": "r-1" } });
     await expect.poll(() => callsIn(served.log)).toHaveLength(1);
@@ -49,7 +49,7 @@ overEveryWire((start, wire) => {
     ]);
   });
 
-  it("a call that fails has the code of its error", async () => {
+  it("a call that fails has the code of its error in the access log", async () => {
     await using served = await start({ agent: async () => completed(), authenticate, accessLog: true });
     await errorOf(served.client.getTask(requestOf("getTask", { id: "none" }), {}));
     await expect.poll(() => callsIn(served.log)).toHaveLength(1);
@@ -58,7 +58,7 @@ overEveryWire((start, wire) => {
     ]);
   });
 
-  it("a caller that is refused has no owner", async () => {
+  it("a caller that is refused has no owner in the access log", async () => {
     const refuse = () => {
       throw new RangeError("no key");
     };
@@ -78,7 +78,7 @@ overEveryWire((start, wire) => {
 });
 
 overEveryWire((start, wire) => {
-  it("a stream is one record with the count of its events", async () => {
+  it("a stream is one record of the access log with the count of its events", async () => {
     await using served = await start({
       async *agent() {
         yield working();
@@ -104,7 +104,7 @@ overEveryWire((start, wire) => {
     ]);
   });
 
-  it("a caller that leaves its stream is in the log as that", async () => {
+  it("a caller that leaves its stream is in the access log as CANCELLED", async () => {
     await using served = await start({
       async *agent({ signal }) {
         yield working();
@@ -120,7 +120,7 @@ overEveryWire((start, wire) => {
 
 // Over HTTP a call whose caller has left ends with its turn.
 overEach(["GRPC", "GRPC 0.3", "in-process"], (start) => {
-  it("a caller that gives up a call is in the log as that", async () => {
+  it("a caller that gives up a call is in the access log as CANCELLED", async () => {
     const gone = new AbortController();
     await using served = await start({
       async agent({ signal }) {
@@ -135,7 +135,7 @@ overEach(["GRPC", "GRPC 0.3", "in-process"], (start) => {
   });
 });
 
-it("a call over gRPC that is too late has that code", async () => {
+it("a gRPC call that is past its deadline has that code in the access log", async () => {
   await using served = await startAgent("GRPC", {
     async agent({ signal }) {
       await new Promise((resolve) => signal.addEventListener("abort", resolve));

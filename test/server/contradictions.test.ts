@@ -52,7 +52,7 @@ describe("limits of an agent", () => {
   const limits = { storeWaitMs: 20_000 };
   const text = 'agents["/weather"].limits.storeWaitMs (20000) is above instanceTtlMs (15000)';
 
-  it("limits of an agent that contradict those of its server are refused with both values, defaults included", async () => {
+  it("limits of an agent that contradict its server's are refused with both values, defaults included", async () => {
     await expect(startAgents({ agents: { "/weather": { card, agent, limits } } })).rejects.toThrow(text);
     await using server = await startAgents({});
     await expect(server.agents.set("/weather", { card, agent, limits })).rejects.toThrow(text);

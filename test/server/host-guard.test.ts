@@ -180,7 +180,7 @@ const tasks: HttpAsk = { method: "GET", target: "/http-json/tasks" };
 const statusOf = async (request: HttpAsk, headers: Readonly<Record<string, string>>, port?: number) =>
   (await ask(request, headers, port)).status;
 
-it("hosts that are none, and an upgrade, are refused as foreign ones", async () => {
+it("hosts that are none, and upgrades at a foreign host, are refused like foreign hosts", async () => {
   for (const host of ["localhost@attacker.example", "localhost/x", "0.0.0.0", "localhost.attacker.example"]) {
     expect([host, await statusOf(tasks, { Host: host })]).toEqual([host, 421]);
   }

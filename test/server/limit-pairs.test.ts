@@ -12,7 +12,7 @@ describe.each(limitPairs)("$lower beside $upper", ({ lower, upper, factor = 1, p
     expect(less * factor).toBeLessThanOrEqual(more);
   });
 
-  it("a pair of limits that contradict each other is refused at the start, with both values and the remedy", async () => {
+  it("a pair of limits in contradiction is refused at the start, with both values and the remedy", async () => {
     const tooLarge = more / factor + 1;
     const error: unknown = await start({ [lower]: tooLarge, [upper]: more }).catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(TypeError);

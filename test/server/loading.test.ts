@@ -44,7 +44,7 @@ describe("the built server loads", () => {
     expect(optional.filter((name) => answered.includes(name))).toEqual([]);
   });
 
-  it("the built server loads clients for the turns of agents with names, and their list only where there is one", () => {
+  it("the built server loads clients for the turns of named agents, and their list only on request", () => {
     const { status, started, answered } = loadedWith("named");
     expect(status).toBe(200);
     expect(started).toEqual(expect.arrayContaining(naming));

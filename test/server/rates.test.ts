@@ -387,7 +387,7 @@ describe("failed attempts to authenticate", () => {
     expect((await Promise.all(attempts)).map(({ status }) => status)).toEqual(Array(60).fill(200));
   });
 
-  it("failed attempts at a mount that does not know their address count together, as requests do, logged once", async () => {
+  it("failed attempts at a mount that does not know their address count together, as requests do", async () => {
     const { log, logger } = recordingLogger();
     const options = { card, agent: async () => completed("done"), auth: { schemes: { key } }, logger };
     const agent = await createAgent({ ...options, rate: { failedAttempts: "2/day", address: { requests: "4/day" } } });

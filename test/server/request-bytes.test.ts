@@ -105,7 +105,7 @@ describe("a server with room for 256 MiB of requests", () => {
 describe("unfinished requests", () => {
   const limits = { inFlightMaxBytes: 400_000 };
 
-  it("unfinished requests of one caller take half of the room at most, and the next is refused as its own", async () => {
+  it("unfinished requests of one caller take half of the room, and the next is refused as its own", async () => {
     await using server = await start(limits);
     const sockets = [1, 2].map(() => beginRequest(server.port, "hog", { length: 200_000, sentBytes: 150_000 }));
     const [answer] = await Promise.race(sockets.map((socket) => once(socket, "data")));
@@ -119,7 +119,7 @@ describe("unfinished requests", () => {
     ["192.0.2.1, 192.0.2.9", "192.0.2.8"],
     ["2001:db8::1", "2001:db8:0:1::1"],
   ])(
-    "unfinished requests without `authenticate` are those of the network that a trusted proxy reports: %s leaves room for %s",
+    "unfinished requests count for the network that a trusted proxy reports: %s leaves room for %s",
     async (hog, honest) => {
       await using server = await start(limits, false, { trustProxy: ["127.0.0.1"] });
       const proxied = { "x-forwarded-for": hog };

@@ -84,7 +84,7 @@ describe.each(Object.entries(forms))("small replies over %s that a peer does not
     for (const session of sessions) session.destroy();
   });
 
-  it("small replies that a peer does not take are refused before they are made, once a burst has filled the room", async () => {
+  it("small replies to a peer that takes none are refused once a burst has filled the room", async () => {
     const sessions = await Promise.all(Array.from({ length: 10 }, closedWindow));
     const refused = Promise.withResolvers<void>();
     for (const session of sessions) {

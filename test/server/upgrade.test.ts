@@ -70,7 +70,7 @@ it("a server hands requests to upgrade to the agent and the row that ask for the
   expect(await other.whenClosed).toMatch(/^HTTP\/1\.1 404 /);
 });
 
-it("requests to upgrade are served by `serve` alone: a server that mounts the agent keeps its connections", async () => {
+it("requests to upgrade are served by `serve` alone: a server of a mount keeps its connections", async () => {
   await using agent = await createAgent({ ...options, publicUrl: "https://agent.example" });
   expect(new Set(agent.card.supportedInterfaces.map(({ protocolBinding }) => protocolBinding))).toEqual(
     new Set(["JSONRPC"]),

@@ -17,7 +17,7 @@ function gathered() {
 }
 
 describe("writes of a group commit that gathers", () => {
-  it("a gathering group commit flushes writes of one tick together, and later ones when that flush has ended", async () => {
+  it("a gathering group commit flushes writes of one tick together, later ones after that flush", async () => {
     const { gather, flights } = gathered();
     const first = ["a", "b", "c"].map((write) => gather.write(write));
     expect(flights).toHaveLength(0);
@@ -46,7 +46,7 @@ describe("writes of a group commit that gathers", () => {
     expect(await Promise.all([chain, other])).toEqual(["A2", "B"]);
   });
 
-  it("in a gathering group commit a refused write fails alone, and all fail together where the flight is lost", async () => {
+  it("a gathering group commit fails a refused write alone, and all where the flight is lost", async () => {
     const { gather, flights } = gathered();
     const mixed = Promise.allSettled([gather.write("good"), gather.write("bad")]);
     await tick();

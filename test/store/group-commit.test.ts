@@ -13,7 +13,7 @@ function airport() {
 }
 
 describe("a group commit", () => {
-  it("a group commit flushes a write at once when nothing is in flight, and all that came meanwhile together", async () => {
+  it("a group commit flushes a write at once when none is in flight, and later ones together", async () => {
     const { flights, flush } = airport();
     const commit = createGroupCommit(flush);
     const results = [1, 2, 3].map((write) => commit.write(write));

@@ -64,7 +64,7 @@ it.each<[string, unknown, string]>([
   expect(error.message).toContain(message);
 });
 
-it("OAuth discovery refuses a document without a token endpoint, or without a device endpoint that is needed", async () => {
+it("OAuth discovery refuses a document without the token endpoint or device endpoint it needs", async () => {
   await using bare = await provider((url) => ({ issuer: url }));
   expect((await errorOf(source(bare.url + wellKnown).get(undefined))).message).toContain("has no token_endpoint");
   await using server = await provider((url) => ({ issuer: url, token_endpoint: `${url}/token` }));

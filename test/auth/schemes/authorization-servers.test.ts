@@ -170,7 +170,7 @@ describe("tokens of a provider", () => {
     await closed(server);
   });
 
-  it("opaque tokens cannot be checked while the provider does not answer, which is not the caller's fault", async () => {
+  it("opaque tokens cannot be checked while the provider is silent, which is not the caller's fault", async () => {
     const endpoint = `${origin}/nothing`;
     const check = oauth2({ flows: flows(), introspection: introspection({ endpoint }) }).open(environment());
     const refused = await Promise.resolve(check(bearer("t"))).catch((error: unknown) => error);
@@ -263,7 +263,7 @@ describe("keys of an issuer", () => {
 
   const first = ([key]: readonly Pair[]): Pair => key ?? pair("none");
 
-  it("keys of an issuer are found by OAuth metadata too, kept, and asked for at most once for unknown keys", async () => {
+  it("keys of an issuer are found by OAuth metadata too, kept, and asked for once for unknown keys", async () => {
     await using server = await rotatingIssuer();
     const check = bearerJwt({ issuer: server.origin, audience: "weather" }).open(environment());
     const identity = async (token: string): Promise<Identity | undefined> => check(bearer(token));
@@ -286,7 +286,7 @@ describe("keys of an issuer", () => {
     );
   });
 
-  it("keys of an issuer that is down cannot be read, which is said once in a while and not asked for by each call", async () => {
+  it("keys of an issuer that is down cannot be read, which is logged once and not asked each time", async () => {
     await using server = await rotatingIssuer();
     server.fail();
     const check = bearerJwt({ issuer: server.origin, audience: "weather" }).open(environment());
@@ -341,7 +341,7 @@ describe("keys of an issuer", () => {
     await expect(ask()).rejects.toMatchObject({ code: "unavailable" });
   });
 
-  it("keys of an issuer that are removed are gone with the first answer without them, also for believed tokens", async () => {
+  it("keys of an issuer that are removed are gone with the next answer, also for believed tokens", async () => {
     await using server = await rotatingIssuer();
     const { clock, ask } = await checking(server);
     const removed = server.tokenBy(first(server.keys));

@@ -63,7 +63,7 @@ describe("a call without a connection reports that", () => {
     },
   );
 
-  it("a gRPC call to a silent server reports that it had no connection when its time is over, and frees the socket", async () => {
+  it("a gRPC call to a silent server reports no connection when its time is over, and frees the socket", async () => {
     await using bare = await bareServer(() => {});
     const address = `127.0.0.1:${bare.port}`;
     expectUnwritten(await failuresOf({ address, connectTimeoutMs: 60 }), /no connection within 60 ms$/);

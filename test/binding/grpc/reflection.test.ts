@@ -30,7 +30,7 @@ describe.each(paths)("%s", (path) => {
     expect([status, body.toString("latin1")]).toEqual([0, expect.stringContaining("lf.a2a.v1.A2AService")]);
   });
 
-  it("reflection needs credentials with `authenticate`, on a port of its own, for a gateway and for several agents", async () => {
+  it("reflection needs credentials with `authenticate`, also on a port of its own or of a gateway", async () => {
     const authenticate: ServeOptions["authenticate"] = ({ header }) =>
       header("x-key") === "k" ? { owner: "ann" } : undefined;
     await using own = await start({ authenticate, grpcPort: 0 });

@@ -19,7 +19,7 @@ describe("media types", () => {
     { accept: "application/json;q=0, application/a2a+json", type: "application/json", reply: "application/a2a+json" },
     { accept: "text/html", type: "application/a2a+json", reply: "application/a2a+json", error: "application/json" },
   ])(
-    "the server answers Accept $accept and Content-Type $type with $reply, errors in plain JSON unless Accept demands otherwise",
+    "the server answers Accept $accept and Content-Type $type with $reply, and errors in plain JSON by default",
     async ({ accept, type, reply, error = reply }) => {
       await using served = await agent();
       const headers = { "Content-Type": type, ...(accept === undefined ? {} : { Accept: accept }) };

@@ -81,7 +81,7 @@ describe("an event stream without events", () => {
     return { stream, clock, seen, push: () => first.resolve({ done: false, value: statusItem(1) }) };
   }
 
-  it("an event stream without events opens with a comment after two seconds, then one for each silence of keepAliveMs", async () => {
+  it("an event stream without events opens with a comment, then sends one for each keepAliveMs", async () => {
     const { stream, clock, seen } = openStream(keepAliveMs);
     await clock.advance(1_999);
     let isOpen = false;

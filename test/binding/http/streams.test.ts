@@ -72,7 +72,7 @@ describe.each(httpBindings)("a stream over %s", (binding) => {
     await source.returned;
   });
 
-  it("an event stream aborts its operation when the peer disconnects, before the first event and after it", async () => {
+  it("an event stream aborts its operation when the peer disconnects, before or after its first event", async () => {
     for (const before of [true, false]) {
       const source = fedSubscription();
       const counts: string[] = [];

@@ -119,7 +119,7 @@ it("an in-process call ends at its time limit, by the clock that it was given, a
   expect(clock.pending()).toEqual([]);
 });
 
-it("the in-process transport leaves the handler's stream when its reader leaves or waits, or its signal aborts", async () => {
+it("the in-process transport leaves the handler's stream when its reader leaves or its signal aborts", async () => {
   const leave = async (how: "return" | "abort"): Promise<unknown> => {
     const ended = Promise.withResolvers<boolean>();
     const transport = over({
@@ -149,7 +149,7 @@ it("the in-process transport leaves the handler's stream when its reader leaves 
   expect(await leave("abort")).toBe(true);
 });
 
-it("the in-process transport leaves the handler's stream at the abort of a reader that is handling an event", async () => {
+it("the in-process transport leaves the stream at the abort of a reader that handles an event", async () => {
   const ended = Promise.withResolvers<boolean>();
   const transport = over({
     async *subscribeToTask(_, { signal }) {
@@ -192,7 +192,7 @@ it("the in-process transport counts an ended stream as closed, even when its rea
   expect(await items.next()).toEqual({ done: true, value: undefined });
 });
 
-it("the in-process transport passes on the handler's error, masks others, and marks what no other agent answered", async () => {
+it("the in-process transport passes on the handler's error, and masks any other", async () => {
   const failWith = (error: Error) => errorOf(over({ getTask: () => Promise.reject(error) }).getTask(getTask, {}));
   expect(await failWith(new A2AError("taskNotFound", "no such task", { metadata: { taskId: "t" } }))).toMatchObject({
     code: "taskNotFound",

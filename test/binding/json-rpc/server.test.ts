@@ -215,7 +215,7 @@ describe("versions and extensions", () => {
     expect((await postJson(`${served.url}/json-rpc`, call(8))).headers).not.toHaveProperty("a2a-extensions");
   });
 
-  it("the JSON-RPC server names the required extension that a request lacks, in the response to that request", async () => {
+  it("the JSON-RPC server names the required extension that a request lacks, in its response", async () => {
     await using served = await agent({
       extensions: () => {
         throw new A2AError("extensionSupportRequired", "urn:needed is required");

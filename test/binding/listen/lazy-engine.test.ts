@@ -46,7 +46,7 @@ describe("an engine that is loaded with its first connection", () => {
   };
   const get = (path: string): Promise<string> => text(session.request({ ":path": path }));
 
-  it("an engine that is loaded with its first connection answers what came before it was there, loading once", async () => {
+  it("an engine loaded with its first connection answers what came before, and is loaded once", async () => {
     open();
     const answers = Promise.all([get("/one"), get("/two")]);
     await demand.promise;

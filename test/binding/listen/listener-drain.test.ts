@@ -27,7 +27,7 @@ async function waiting() {
   };
 }
 
-it("the drain of a listener waits for requests under way on either protocol, then ends without being destroyed", async () => {
+it("the drain of a listener waits for requests of either protocol, and destroys nothing", async () => {
   const { listener, arrival, letGo } = await waiting();
   const agent = new Agent({ keepAlive: true });
   const session = await http2Session(listener.port);

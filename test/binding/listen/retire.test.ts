@@ -58,7 +58,7 @@ it.each(["alone", "beside gRPC"])(
   },
 );
 
-it("over TLS, requests that are on their way when it sends GOAWAY are refused so that they may be repeated", async () => {
+it("over TLS, requests under way when a port sends GOAWAY are refused so that they may be repeated", async () => {
   const { lastStreams, rstCode } = await whileOnItsWay(await listen({ tls: localTls }), "https");
   expect(lastStreams[0]).toBe(1);
   expect(rstCode).toBe(constants.NGHTTP2_REFUSED_STREAM);
@@ -67,7 +67,7 @@ it("over TLS, requests that are on their way when it sends GOAWAY are refused so
 it.each([
   { way: "without TLS", tls: undefined },
   { way: "over TLS", tls: localTls },
-])("gRPC calls that are on their way when it sends GOAWAY succeed, $way", async ({ tls }) => {
+])("gRPC calls that are on their way when a port sends GOAWAY succeed, $way", async ({ tls }) => {
   const service = serviceOf({ sendMessage: async (request) => echo(request) });
   await using agent = await grpcAgent(service, { ...(tls === undefined ? {} : { tls }) });
   await using relay = await silentRelay(agent.port);

@@ -39,7 +39,7 @@ const getTask = (client: Client, id: string): Promise<Task> => client.getTask(re
 const reportOf = (task: Task): string => textIn(task.artifacts.find((each) => each.name === "report.md")?.parts);
 
 describe("the store of trivium demo", () => {
-  it("the store of trivium demo is a file in the folder, and everything shown survives SIGKILL, with every event", async () => {
+  it("the store of trivium demo is a file in the folder, and every event shown survives SIGKILL", async () => {
     const folder = newFolder();
     await using first = await startIn(folder);
     expect(first.greeting).toContain("\nTasks are kept in .trivium/tasks.db and persist across restarts.\n");

@@ -25,7 +25,7 @@ async function spare(callback: string) {
   return socket;
 }
 
-it("the loopback server gives the address that was called back, once its page is sent, and keeps no connection", async () => {
+it("the loopback server gives the address that was called back, once its page is sent", async () => {
   const { callback, called } = await waiting();
   const socket = await spare(callback);
   const page = await fetch(`${callback}?code=c&state=right`);

@@ -38,7 +38,7 @@ export default {
     expect(await (await fetch(`${served.url}/.well-known/agent-card.json`)).text()).toContain("after");
   });
 
-  it("trivium serve --watch restarts each time that an editor replaces a file, also one that could not be loaded", async ({
+  it("trivium serve --watch restarts each time that an editor replaces a file, also a broken one", async ({
     expect,
   }) => {
     await using own = await project();

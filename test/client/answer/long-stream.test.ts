@@ -54,7 +54,7 @@ describe("a stream with more content than `replyMaxBytes`", () => {
     yield completed();
   };
 
-  it("a stream with more content than `replyMaxBytes` gives all events and all text, and no answer", async () => {
+  it("a stream beyond `replyMaxBytes` gives all events and all text, and no answer", async () => {
     await using client = await connectTo(long, { client: { limits } });
     const stream = client.stream("go");
     const events = await itemsOf(stream);
@@ -65,7 +65,7 @@ describe("a stream with more content than `replyMaxBytes`", () => {
     await expect(texts.answer).rejects.toMatchObject(refused);
   });
 
-  it("a stream with more content than `replyMaxBytes` is closed at the limit when only its answer is read", async () => {
+  it("a stream beyond `replyMaxBytes` is closed at the limit when only its answer is read", async () => {
     let isAborted = false;
     await using client = await connectTo(
       async function* ({ signal }) {

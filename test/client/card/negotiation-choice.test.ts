@@ -121,7 +121,7 @@ describe("an interface that the client cannot speak to", () => {
 });
 
 describe("a custom transport", () => {
-  it("a custom transport is used under its URI, with the tenant of the interface, and closed with the client", async () => {
+  it("a custom transport is used under its URI, with the interface's tenant, and closed at the end", async () => {
     const own = ownTransport("urn:example:own", ["1.0"]);
     const entry = { protocolBinding: "urn:example:own", url: "own:somewhere", protocolVersion: "1.0", tenant: "t1" };
     const client = await Client.connect(cardOf([entry]), { transports: [own.factory] });
@@ -223,7 +223,7 @@ describe("when no interface answers", () => {
     expect(missing.connections).toBeLessThanOrEqual(interfaces.length);
   });
 
-  it("an unsupported version is the answer", async () => {
+  it("an agent's answer that it does not support the version is final", async () => {
     await using agent = await countingAgent({
       authenticate: () => {
         throw new A2AError("versionNotSupported", "not here");

@@ -66,7 +66,7 @@ describe.each(Object.entries(refusals))("an agent that refuses unknown requests 
     expect(server.requests).toHaveLength(3);
   });
 
-  it("an agent of 0.1 that refuses unknown requests is detected once, without a message it does not accept", async () => {
+  it("an agent of 0.1 that refuses unknown requests is detected once, before it gets a message", async () => {
     await using server = await agentOf({ "tasks/send": tasks["tasks/send"], "tasks/get": notFound }, refuse);
     await using client = await Client.connect(guessed(server.url), near);
     for (const _ of [1, 2]) expect(await client.send("go")).toMatchObject({ state: "completed" });

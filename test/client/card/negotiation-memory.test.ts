@@ -122,7 +122,7 @@ describe("an interface that failed", () => {
     expect(client.connection).toMatchObject({ binding: "JSONRPC", skipped: [] });
   });
 
-  it("an interface that failed in an outage is skipped for 30 seconds, however many calls that has failed", async () => {
+  it("an interface that failed in an outage is skipped for 30 seconds, after any number of calls", async () => {
     await using agent = await countingAgent();
     const target = { port: agent.port };
     await using first = await createFaultProxy({ target, schedule: refuse });

@@ -38,7 +38,7 @@ describe.each(jsonBindings)("over %s, a stream that its agent leaves open", (bin
     await agent.opened(0);
   });
 
-  it("a stream that its agent leaves open does not end with the question it answers, nor with an authorization", async () => {
+  it("a stream left open does not end with the question it answers, nor with an authorization", async () => {
     const habits = { task: waiting };
     await using scene = await sceneOf(binding, habits, (client) =>
       client.stream("Tuesday", { continue: { taskId: "t", contextId: "c" } }),
@@ -53,7 +53,7 @@ describe.each(jsonBindings)("over %s, a stream that its agent leaves open", (bin
     await agent.opened(0);
   });
 
-  it("a stream that its agent leaves open gives the artifacts of a task that completed without streaming them", async () => {
+  it("a stream left open gives the artifacts of a task that completed without streaming them", async () => {
     await using scene = await sceneOf(binding, {}, (client) => client.stream("go"));
     const { agent, stream } = scene;
     const first = stream.next();

@@ -22,7 +22,7 @@ describe.each(jsonBindings)("over %s, a subscription that does not begin with th
     expect(agent.open).toBe(0);
   });
 
-  it("a subscription that does not begin with the task is not waited for when nothing happens to the task", async () => {
+  it("a subscription that does not begin with the task is left when nothing happens to the task", async () => {
     const clock = createVirtualClock();
     await using agent = await foreignAgent({ subscription: "nothing" });
     await using client = await agent.connect(binding, { clock }, Client);

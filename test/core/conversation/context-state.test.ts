@@ -108,7 +108,7 @@ describe("the state of a context", () => {
     expect([await states[0]?.get("large"), await states[0]?.get("kept")]).toEqual([undefined, 1]);
   });
 
-  it("the state of a context takes JSON under a key of some length, and rejects with what the function throws", async () => {
+  it("context state takes JSON under a key of some length, and rejects with what the function throws", async () => {
     const { served, states } = await turnsIn(["a"]);
     await using _ = served;
     await expect(states[0]?.update("f", () => (() => 1) as never)).rejects.toThrow(

@@ -38,7 +38,7 @@ function recordingAgent(answer: Agent): {
 }
 
 describe("the conversation of a context", () => {
-  it("the conversation of a context has what all tasks said, direct replies too, but not the message being answered", async () => {
+  it("a conversation has what all tasks said, direct replies too, but not the message being answered", async () => {
     const { agent, conversations } = recordingAgent(async function* ({ text: input, ask }) {
       if (input === "hello") return yield reply("good morning");
       if (input === "a berth") {
@@ -69,7 +69,7 @@ describe("the conversation of a context", () => {
     ]);
   });
 
-  it("a conversation has one entry for an artifact that came in chunks, and another when a later turn changes it", async () => {
+  it("a conversation has one entry for an artifact in chunks, and another when a later turn changes it", async () => {
     const { agent, conversations } = recordingAgent(async function* ({ text: input }) {
       if (input === "read") return yield reply("done");
       for (const word of ["one ", "two ", "three"]) {
@@ -230,7 +230,7 @@ describe("a large entry of a conversation", () => {
 });
 
 describe("conversations that are switched off or bounded", () => {
-  it("conversations that are switched off are refused with the option's name, and leave nothing in the store", async () => {
+  it("conversations that are switched off are refused with the option's name, and leave nothing", async () => {
     const turns: Turn[] = [];
     const store = memoryTaskStore();
     await using served = startHandler({
@@ -264,7 +264,7 @@ describe("conversations that are switched off or bounded", () => {
     expect(conversations.slice(3)).toEqual([["agent: b!", "user: c", "agent: c!"], []]);
   });
 
-  it("when an owner has too many conversations, its least recent ones go first, and never those of others", async () => {
+  it("when an owner has too many conversations, the least recent go first, never those of others", async () => {
     const { agent, conversations } = recordingAgent(async () => reply("ok"));
     await using served = startHandler({ agent, limits: { conversationEntriesPerOwner: 16 } });
     await served.send("go", here, { principal: { owner: "bob" } });

@@ -95,7 +95,7 @@ describe("a direct reply", () => {
     expect(await storedEntries(memory)).toEqual(["user: a", "agent: a!"]);
   });
 
-  it("direct replies are kept from the start, in the order in which things were said, also for an agent that reads later", async () => {
+  it("direct replies are kept from the start in their order, also for an agent that reads later", async () => {
     let lines: readonly string[] = [];
     await using served = startHandler({
       store: memoryTaskStore(),

@@ -206,7 +206,7 @@ const questionsIn = (task: Parameters<typeof historyOf>[0]): string[] =>
   historyOf(task).filter((line) => line.startsWith("agent: which"));
 
 describe("a restartable turn with several questions", () => {
-  it("a restartable turn gives each answer to its question when its process is killed before the last answer", async () => {
+  it("a restartable turn matches answers to questions when its process is killed before the last one", async () => {
     const here = tailor(createVirtualClock());
     const first = mortal(here);
     const { id: taskId } = taskOf(await first.send("a coat"));

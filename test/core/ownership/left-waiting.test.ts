@@ -105,7 +105,7 @@ describe("a handler that drains", () => {
     return { followed: subscription.readRest(), served };
   };
 
-  it("a handler that drains refuses a subscription that has not started, so that its reader tries another process", async () => {
+  it("a handler that drains refuses new subscriptions, so that readers try another process", async () => {
     const clock = createVirtualClock();
     const store = Object.assign(memoryTaskStore({ clock }), { shared: true });
     const served = startHandler({ agent: async () => inputRequired("which one?"), clock, store });
@@ -117,7 +117,7 @@ describe("a handler that drains", () => {
     await turnUntil(clock, served.handler.close());
   });
 
-  it("a drain ends subscriptions at once if other processes share the store, and keeps them open otherwise", async () => {
+  it("a drain ends subscriptions at once if other processes share the store, else keeps them open", async () => {
     for (const shared of [true, false]) {
       const { followed, served } = await follow(shared);
       let ended = false;

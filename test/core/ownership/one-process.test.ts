@@ -141,7 +141,7 @@ describe("an agent that is replaced", () => {
     };
   };
 
-  it("an agent that is replaced ends its running turns with the code they began with, through the new handler", async () => {
+  it("a replaced agent ends its running turns with their own code, through the new handler", async () => {
     await using here = house();
     const old = here.open("weather", says("old"));
     const task = taskOf(await old.send("go"));
@@ -156,7 +156,7 @@ describe("an agent that is replaced", () => {
     expect(textIn(finished.artifacts[0]?.parts)).toBe("new rain");
   });
 
-  it("an agent that is replaced keeps the streams of its callers open", async () => {
+  it("a replaced agent keeps the streams of its callers open", async () => {
     await using here = house();
     const held = gate();
     const old = here.open("weather", held.agent);
@@ -174,7 +174,7 @@ describe("an agent that is replaced", () => {
     expect(linesAnew).toEqual(["task WORKING", "status COMPLETED"]);
   });
 
-  it("an agent that is replaced is held to its new limits", async () => {
+  it("a replaced agent is held to its new limits", async () => {
     await using here = house({ turnWaitMs: 0 });
     const held = gate();
     const old = here.open("weather", held.agent, { turnsPerOwner: 5 });

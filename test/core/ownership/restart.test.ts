@@ -239,7 +239,7 @@ describe("a process that is shut down", () => {
     expect(turns.map(({ cause, attempt }) => `${cause} ${attempt}`)).toEqual(["message 1", "restart 1"]);
   });
 
-  it("a process that is shut down stores the events of an aborted turn while it unwinds, and its end if it has one", async () => {
+  it("a process that is shut down stores what an aborted turn emits, and its end if it has one", async () => {
     const { clock, start } = place();
     const agent: Agent = async ({ emit, signal }) => {
       await emit(working());

@@ -101,7 +101,7 @@ describe.each([
 });
 
 describe("two handlers of one store", () => {
-  it("two handlers of one store take turns with a waiting task: the one that receives a message claims it", async () => {
+  it("the handler that receives a message claims the waiting task from the other one of its store", async () => {
     const turns: string[] = [];
     const named = (name: string): Agent =>
       async function* ({ text }) {
@@ -189,7 +189,7 @@ describe("a handler with an expired lease", () => {
     await gone[Symbol.asyncDispose]();
   });
 
-  it("a handler that returns after its lease writes nothing, aborts its agent, and answers with the task's outcome", async () => {
+  it("a handler that returns after its lease writes nothing, and answers with the task's outcome", async () => {
     const { clock, gate, gone, other, reasons, taskId } = await stuck();
     const rest = gone.opening.readRest();
     await clock.advance(18_000);

@@ -193,7 +193,7 @@ describe("a send that was refused", () => {
 });
 
 describe("a send whose handler's lease expired", () => {
-  it("a send whose handler's lease expired is taken over if it has no task yet, and the late handler writes nothing", async () => {
+  it("a send of a handler without its lease is taken over, and the late handler writes nothing", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const gate = Promise.withResolvers<void>();
@@ -221,7 +221,7 @@ describe("a send whose handler's lease expired", () => {
     expect(historyOf(task)).toEqual(["user: x"]);
   });
 
-  it("a send whose handler's lease expired drops a late reply", async () => {
+  it("a send of a handler without its lease drops a late reply", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const gate = Promise.withResolvers<void>();
@@ -259,7 +259,7 @@ describe("a retried send to a task", () => {
     expect(started).toEqual(["go 1", "more 1", "end 1"]);
   });
 
-  it("a retried send waits once in the inbox of a running turn, and both tries are answered when it is taken", async () => {
+  it("a retried send waits in the inbox once, and both tries are answered when it is taken", async () => {
     const gate = Promise.withResolvers<void>();
     const { here, there, store, clock } = two(async function* ({ receive }) {
       yield working();
@@ -317,7 +317,7 @@ describe("a retried send to a task", () => {
 describe("the stream of a retried send", () => {
   const lines = ["task SUBMITTED", 'artifact x "got x"', "status INPUT_REQUIRED"];
 
-  it("the stream of a retried send starts and ends where the first did, even if the task has continued since", async () => {
+  it("the stream of a retried send starts and ends where the first did, whatever followed", async () => {
     const { here, there } = two(ask);
     expect(await linesOf(here.stream("x", same, once))).toEqual(lines);
     const { id: taskId } = taskOf(await here.send("x", same, once));

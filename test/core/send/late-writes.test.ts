@@ -89,7 +89,7 @@ describe("an idempotent send whose task is stored later than its caller waits", 
   );
 
   it.each(cases)(
-    "a late idempotent send is refused ($way), runs its agent once, and gives a repeat its task ($at process, restartable: $restartable)",
+    "a late idempotent send is refused ($way), and gives a repeat its task ($at process, restartable: $restartable)",
     async ({ send, restartable, at }) => {
       await using two = startTwo(
         slowly(() => two.clock),
@@ -126,7 +126,7 @@ describe("an idempotent send whose task is stored later than its caller waits", 
     expect(two.runs).toEqual(["first message go"]);
   });
 
-  it("an idempotent send runs its agent again where its process has lost its lease, and never ends as stored too late", async () => {
+  it("an idempotent send runs its agent again where its process has lost its lease", async () => {
     await using two = startTwo(
       slowly(() => two.clock),
       { restartable: true },
@@ -190,7 +190,7 @@ describe("an idempotent send whose task is stored later than its caller waits", 
 
 describe("an idempotent send whose outcome is recorded later than its caller waits", () => {
   it.each(["first", "second"] as const)(
-    "an idempotent send whose outcome is late gives its reply to a repeat at the %s process, from one run of the agent",
+    "an idempotent send with a late outcome answers a repeat at the %s process, from one run of the agent",
     async (at) => {
       await using two = startTwo(async ({ text }) => reply(`reply to ${text}`));
       await two.clock.advance(1000);
@@ -208,7 +208,7 @@ describe("an idempotent send whose outcome is recorded later than its caller wai
   );
 
   it.each(["first", "second"] as const)(
-    "an idempotent send whose outcome is late gives its refusal to a repeat at the %s process, from one run of the agent",
+    "an idempotent send with a late outcome refuses a repeat at the %s process, from one run of the agent",
     async (at) => {
       await using two = startTwo(async () => {
         throw new A2AError("contentTypeNotSupported", "not this");
@@ -260,7 +260,7 @@ describe("an idempotent message to a task whose turn is claimed later than its c
     [true, "first"],
     [true, "second"],
   ] as const)(
-    "an idempotent message whose turn is claimed late is refused, and its repeat is answered once (restartable: %s, %s process)",
+    "an idempotent message with a late claim is refused, its repeat answered once (restartable: %s, %s process)",
     async (restartable, at) => {
       const agent: Agent = async ({ text }) => inputRequired(`more than ${text}?`);
       await using two = startTwo(agent, { restartable });
@@ -284,7 +284,7 @@ describe("an idempotent message to a task whose turn is claimed later than its c
     },
   );
 
-  it("a message whose turn is claimed late is refused without the extension too, and answered once the claim arrives", async () => {
+  it("a message with a late claim is refused without the extension too, and answered later", async () => {
     await using two = startTwo(async ({ text }) => inputRequired(`more than ${text}?`));
     const { id: taskId } = taskOf(await two.first.send("go"));
     await settle();
@@ -363,7 +363,7 @@ describe("a parked task whose turn is claimed late", () => {
 });
 
 describe("a plain send whose task is stored later than its caller waits", () => {
-  it("a plain send whose task is stored late leaves it to the process that took it over, even when that one dies first", async () => {
+  it("a plain send whose task is stored late leaves it to the process that has taken it over", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const secondLine = storeLine(store);

@@ -148,7 +148,7 @@ describe("a store that does not answer", () => {
     },
   );
 
-  it("a hundred reads of one owner wait for a silent store together, and later ones at most one and a half times as long", async () => {
+  it("a hundred reads of one owner wait for a silent store together, later ones 1.5 times as long", async () => {
     await using scene = await start();
     scene.line.hold();
     const first = Array.from({ length: 100 }, () => errorOf(scene.get(scene.taskId)));
@@ -164,7 +164,7 @@ describe("a store that does not answer", () => {
     expect(stateOf(await scene.get(scene.taskId))).toBe("INPUT_REQUIRED");
   });
 
-  it("a silent store counts the tasks of an owner once for all of its sends, and each is refused after `storeWaitMs`", async () => {
+  it("a silent store is asked once for the tasks of an owner, whose sends all end after `storeWaitMs`", async () => {
     await using scene = await start({ tasksPerOwner: 4 });
     const counted = (): number => scene.line.calls.filter((method) => method === "unfinished").length;
     const before = counted();
@@ -195,7 +195,7 @@ describe("a store with slow reads", () => {
     return { ...served, readiness };
   }
 
-  it("a store with slow reads refuses them, stays ready for everything else, and is named in the log once a minute", async () => {
+  it("slow reads of a store are refused and logged once a minute, and everything else goes on", async () => {
     await using served = startSlow(new Set(["list"]), 3000);
     for (let seconds = 0; seconds < 50; seconds++) {
       const list = errorOf(served.operations.listTasks(requestOf("listTasks"), contextOf()));
@@ -210,7 +210,7 @@ describe("a store with slow reads", () => {
     expect(lines).toEqual(Array(2).fill("warn the task store answers too late for some calls"));
   });
 
-  it("a store with slow reads still finds the tasks of a process that is gone, since no caller waits for that", async () => {
+  it("a store with slow reads still finds the tasks of a process that is gone", async () => {
     const clock = createVirtualClock();
     const inner = memoryTaskStore({ clock });
     const line = storeLine(inner);

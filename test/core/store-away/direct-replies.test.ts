@@ -52,7 +52,7 @@ const answer = async (response: ReturnType<ReturnType<typeof start>["send"]>): P
 
 describe("an agent that has only answered with messages", () => {
   it.each(ways)(
-    "an agent that has only answered with messages answers at once while the store is away, and its replies are recorded later (%s)",
+    "an agent of direct replies answers at once while the store is away, and they are recorded later (%s)",
     async (how) => {
       await using served = start(echo);
       await served.send("hello", { contextId: "here" });
@@ -69,7 +69,7 @@ describe("an agent that has only answered with messages", () => {
   );
 
   it.each(ways)(
-    "an agent that has only answered with messages is not started by a send that needs the store all the same (%s)",
+    "an agent of direct replies is not started by a send that needs the store all the same (%s)",
     async (how) => {
       await using served = start(echo, {
         push: { store: undefined as never, check: () => [], added: () => {}, removed: () => {} },
@@ -124,7 +124,7 @@ describe("an agent that has only answered with messages", () => {
     served.line.restore();
   });
 
-  it("an agent of direct replies answers in the first moment of an outage too, also an owner whose tasks must be counted", async () => {
+  it("an agent of direct replies answers in the first moment of an outage, also without a count of tasks", async () => {
     await using served = start(echo, { limits: { tasksPerOwner: 4 } });
     for (const text of ["one", "two", "three"]) await served.send(text);
     served.line.hold();
@@ -132,7 +132,7 @@ describe("an agent that has only answered with messages", () => {
     served.line.restore();
   });
 
-  it("direct replies that wait are lost when their process ends before the store is back, and the log says how many", async () => {
+  it("direct replies that wait are lost when their process ends first, and the log says how many", async () => {
     const served = start(echo);
     await served.send("hello");
     await served.clock.advance(100);

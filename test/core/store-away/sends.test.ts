@@ -155,7 +155,7 @@ describe("a store that does not answer a send", () => {
   );
 
   it.each<["cut" | "hold"]>([["cut"], ["hold"]])(
-    "a send that the store does not answer ends after `storeWaitMs`, its turn aborts, and its late task is FAILED for good (%s)",
+    "a send that the store does not answer ends after `storeWaitMs`, and its late task is FAILED for good (%s)",
     async (how) => {
       await using served = start(
         async ({ emit, signal }) => {
@@ -237,7 +237,7 @@ describe("a store that does not answer a send", () => {
 });
 
 describe("a store that is full", () => {
-  it("a full store refuses sends at once like one that is away, answers reads, and takes sends again when there is room", async () => {
+  it("a full store refuses sends at once, answers reads, and takes sends again when there is room", async () => {
     await using served = start(async () => working("done"));
     const { id } = taskOf(await served.send("go"));
     served.line.fill();

@@ -92,7 +92,7 @@ describe("an owner whose tasks take more than their share of the memory store", 
 
   const smallStore = () => memoryTaskStore({ maxBytes: small, clock: createVirtualClock() });
 
-  it("an owner beyond its share of the memory store has its task failed with the limit, and others are served", async () => {
+  it("an owner beyond its share of the store has its task failed, and others are served", async () => {
     let refused = 0;
     const fill: Agent = async function* ({ principal }) {
       yield working();
@@ -114,7 +114,7 @@ describe("an owner whose tasks take more than their share of the memory store", 
     expect(served.log.filter(({ level }) => level === "error")).toEqual([]);
   });
 
-  it("an owner beyond its share of the memory store has its turn aborted when a chunk is refused behind the agent's back", async () => {
+  it("an owner beyond its share of the store has its turn aborted when a chunk is refused unseen", async () => {
     let reason: unknown;
     const served = serve(
       async function* ({ signal }) {
@@ -151,7 +151,7 @@ describe("an owner whose tasks take more than their share of the memory store", 
     expect(textOf(task.status?.message?.parts ?? [])).toBe(refusal);
   });
 
-  it("an owner beyond its share gets a new task and a message refused, and both accepted once its tasks have ended", async () => {
+  it("an owner beyond its share may send again once its tasks have ended, and not before", async () => {
     const served = serve(
       async function* ({ text }) {
         if (text === "end") yield completed();
@@ -182,7 +182,7 @@ describe("a task", () => {
     });
   });
 
-  it("a task keeps its log after the last snapshot as short as the task, however often an artifact is replaced", async () => {
+  it("a task keeps its log as short as itself, however often an artifact is replaced", async () => {
     let logged = 0;
     const served = serve(async function* ({ taskId }) {
       for (let index = 0; index < 400; index++) {

@@ -194,7 +194,7 @@ describe("messages to one task", () => {
 });
 
 describe("a send that resumes after its answer", () => {
-  it("a send that resumes after its answer gets the remaining events while the agent waits, and starts nothing", async () => {
+  it("a send that resumes after its answer gets the remaining events, and starts nothing", async () => {
     let started = 0;
     const agent: Agent = async ({ ask }) => {
       started++;

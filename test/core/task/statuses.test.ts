@@ -172,7 +172,7 @@ describe("an A2AError that an agent throws", () => {
     });
   };
 
-  it("an A2AError before the first event of a continued task is also the answer in another handler of the store", async () => {
+  it("an A2AError before the first event of a later turn is the answer in another handler too", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const gate = Promise.withResolvers<void>();

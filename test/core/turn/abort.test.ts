@@ -155,7 +155,7 @@ describe("after an abort", () => {
     expect([textOfFirst(await served.cancel(served.taskId)), log]).toEqual(["13", ["Canceled"]]);
   });
 
-  it("after an abort merged generators throw once or are closed, and events emitted while they unwind are stored", async () => {
+  it("after an abort merged generators throw once or are closed, and their last events are stored", async () => {
     const reasons: string[] = [];
     const closed: string[] = [];
     async function* source(name: string, { signal, emit }: Turn) {

@@ -25,7 +25,7 @@ describe("a continued task", () => {
     expect(textIn(task.status?.message?.parts)).toContain("10000 bytes");
   });
 
-  it("a continued task gets its next snapshot when the log outgrows the last one, whichever process wrote that", async () => {
+  it("a continued task gets a snapshot when the log outgrows the last one, whoever wrote that", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const snapshots: number[] = [];

@@ -188,7 +188,7 @@ describe("events of an agent that does not wait for them", () => {
     },
   );
 
-  it("events of an agent that does not wait keep their order across statuses, parallel branches and callbacks", async () => {
+  it("events without a wait keep their order across statuses, parallel branches and callbacks", async () => {
     await using open = await openTurn({ batchMaxEvents: 2 });
     open.held.hold();
     const { emit } = open.turn;

@@ -6,7 +6,7 @@ import { errorOf, historyOf, linesOf, stateOf, taskOf } from "../../support/say.
 import { createVirtualClock, settle } from "../../support/virtual-clock.js";
 
 describe("a message that arrives while its turn ends", () => {
-  it("a message that arrives while its turn ends starts the next turn, when the write that ends the turn sees it", async () => {
+  it("a message that arrives while its turn ends starts the next turn, if the last write sees it", async () => {
     const clock = createVirtualClock();
     const held = heldStore(clock);
     const gate = Promise.withResolvers<void>();

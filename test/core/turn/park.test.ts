@@ -40,7 +40,7 @@ describe("a parked task", () => {
     expect(turns).toEqual(["message 1 go undefined"]);
   });
 
-  it("a parked task continues with the data of a wake and the message of the previous turn, and then answers its send", async () => {
+  it("a parked task continues with a wake's data and the previous message, and answers its send", async () => {
     const { agent, turns } = parking();
     await using served = startHandler({ agent });
     const stream = await openStream(served.stream("go"));
@@ -210,7 +210,7 @@ describe("a parked task", () => {
 });
 
 describe("a wake", () => {
-  it("a wake of a task with a running turn starts the next turn after it parks, and a second wake is dropped", async () => {
+  it("a wake of a running task starts the next turn after it parks, and a second wake is dropped", async () => {
     const gate = Promise.withResolvers<void>();
     const turns: unknown[] = [];
     const agent: Agent = async ({ wake, emit }) => {

@@ -185,7 +185,7 @@ describe("an agent that took a message and then throws an A2AError", () => {
     expect(await served.opening.readRest()).toEqual(["status FAILED"]);
   });
 
-  it("an A2AError before the first event of a continued turn fails the task instead of leaving it WORKING for good", async () => {
+  it("an A2AError before the first event of a later turn fails the task, and does not leave it WORKING", async () => {
     await using served = await beginTask({ agent: failing });
     const { taskId } = served;
     const continued = served.send("one", { taskId });

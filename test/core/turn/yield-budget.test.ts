@@ -28,7 +28,7 @@ function babbler(style: "generator" | "emits") {
 }
 
 describe.each(["generator", "emits"] as const)("an agent that never waits, as one that is a %s", (style) => {
-  it("an agent that never waits stops at its next event when its task is canceled, even if it ignores its signal", async () => {
+  it("an agent that never waits stops at its next event when canceled, even if it ignores its signal", async () => {
     const { agent, progress } = babbler(style);
     await using handler = startHandler({ agent });
     const { firstItem: first, iterator } = await openStream(handler.stream("go"));

@@ -106,7 +106,7 @@ it.each(["application/proto", "application/grpc-web+proto"])(
   },
 );
 
-it("what is no gzip, and what is too large once unzipped, is refused", async () => {
+it("a body that is no gzip, or too large once unzipped, is refused", async () => {
   const encoding = encodingOf("application/proto");
   expect(await post("application/proto", "SendMessage", request(), encoding)).toContain("the body is not gzip");
   const large = gzipSync(Buffer.alloc(10_000_000));

@@ -234,9 +234,7 @@ for (const kind of kinds()) {
       expect([a.turns.length, b.turns.length]).toEqual([1, 1]);
     });
 
-    it("two agents on one store re-run only their own orphaned tasks, and keep the owner and tenant of each caller", async ({
-      expect,
-    }) => {
+    it("two agents on one store re-run only their own orphaned tasks, each for its caller", async ({ expect }) => {
       await using at = await scene(kind, expect);
       const left = await at.leftBehind("a", "hang");
       await at.leftBehind("b", "hang");

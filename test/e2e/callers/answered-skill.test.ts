@@ -87,7 +87,7 @@ overEach(wires, (start, wire) => {
 });
 
 overEach(wiresThat("activate extensions"), (start, wire) => {
-  it("an answer that must take effect once needs the scope too, and can be repeated with it", async () => {
+  it("an idempotent answer to a protected skill needs the scope too, and can be repeated with it", async () => {
     await using served = await start(options);
     const taskId = await startTask(served.client, "go");
     const answer = say("four", { taskId });

@@ -112,7 +112,7 @@ describe("behind a proxy", () => {
     expect(principals.map(({ owner }) => owner)).toEqual(["mesh# CN=weather\\,O=Example"]);
   });
 
-  it("the nearest of several hops counts", async () => {
+  it("the certificate that the nearest of several hops reports counts", async () => {
     const [, { principals }] = await callWith(`URI=spiffe://example/far,${forwarded}`, ["127.0.0.1"]);
     expect(principals[0]?.owner).toMatch(/^mesh#URI:spiffe:\/\/example\/weather /);
   });

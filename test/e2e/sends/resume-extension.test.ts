@@ -88,7 +88,7 @@ overEach(wiresThat("activate extensions"), (start, wire) => {
   });
 });
 
-it("a card lists the extension, unless its agent does not stream", async () => {
+it("a card lists the resume extension, unless its agent does not stream", async () => {
   const card = { name: "Unary", description: "Does not stream", version: "1", capabilities: { streaming: false } };
   const uris = async (options: object) => {
     await using served = await startAgent("JSONRPC", { agent: threeEvents, ...options });

@@ -245,7 +245,7 @@ overEach(wiresThat("keep several push configurations"), (start) => {
 });
 
 overEach(wiresOf("0.1"), (start) => {
-  it("a task of 0.1 has one push configuration; a new one replaces it, and one without an address deletes it", async () => {
+  it("a task of 0.1 has one push configuration: a new one replaces it, one without an address deletes it", async () => {
     const { served, taskId } = await withTask(start);
     await using _ = served;
     const { client } = served;

@@ -75,7 +75,7 @@ describe("streamed text", () => {
     await expect(itemsOf(streamArtifact(pieces))).rejects.toThrow(new TypeError(text));
   });
 
-  it("streamed text gives its name, description, metadata and extensions with the first chunk, its media type with each", async () => {
+  it("streamed text gives its name and metadata with the first chunk, its media type with each", async () => {
     const members = { name: "n", description: "d", metadata: { a: 1 }, extensions: ["urn:e"] };
     const events = await itemsOf(streamArtifact(["a", "b"], { ...members, mediaType: "text/markdown" }));
     expect(events[0]?.artifact).toMatchObject(members);
@@ -86,7 +86,7 @@ describe("streamed text", () => {
     expect(events.map(({ artifact }) => artifact?.parts[0]?.mediaType)).toEqual(Array(3).fill("text/markdown"));
   });
 
-  it("streamed text has one key for its chunks, another for the next stream, and none when it was given an id", async () => {
+  it("streamed text has one key for its chunks, another for the next stream, none when given an id", async () => {
     const keysOf = (events: readonly KeyedArtifactEvent[]) => [...new Set(events.map((event) => event[artifactKey]))];
     const [first, ...others] = keysOf(await itemsOf(streamArtifact(["a", "b"])));
     expect(others).toEqual([]);

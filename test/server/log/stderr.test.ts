@@ -147,7 +147,7 @@ describe("without a logger", () => {
   });
 });
 
-it("a runtime without a stderr is no obstacle", async () => {
+it("a server without a logger also runs where there is no stderr", async () => {
   const { stdout, stderr } = await run(`
     const { write } = process.stdout;
     const say = write.bind(process.stdout);

@@ -73,7 +73,7 @@ describe("a limit of a server of several agents", () => {
     await expect(travel.send("go")).rejects.toMatchObject({ code: "resourceExhausted", metadata: { limit } });
   });
 
-  it("a limit of a server refuses an address before its callers are authenticated, also where gRPC names the agent", async () => {
+  it("a limit of a server refuses an address before authentication, also where gRPC names the agent", async () => {
     let checked = 0;
     await using server = await serveAll({
       rate: { address: { requests: "6/day" } },
@@ -94,7 +94,7 @@ describe("a limit of a server of several agents", () => {
     expect(list.status).toBe(429);
   });
 
-  it("a limit of a server holds beside an agent's own, and a call that one of them refuses is counted by none", async () => {
+  it("a limit of a server holds beside an agent's own, and neither counts a call that one refuses", async () => {
     const own = { owner: { requests: "1/day" } } as const;
     const agents = { "/weather": one("weather", { rate: own }), "/travel": one("travel") };
     await using server = await serveAll({ rate: { owner: { requests: "4/day" } }, agents });
@@ -118,7 +118,7 @@ describe("a limit of a server of several agents", () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 429, 429]);
   });
 
-  it("a limit of a server counts callers of an agent's own authentication apart from its own of the same name", async () => {
+  it("a limit of a server counts callers of an agent's own authentication apart from its own", async () => {
     const keys = { key: apiKey({ in: "header", name: "x-key", verify: (key) => (key === "k" ? "ann" : undefined) }) };
     const agents = { "/weather": one("weather"), "/travel": one("travel", { auth: { schemes: keys } }) };
     await using server = await serveAll({ rate: { owner: { requests: "1/day" } }, agents });
@@ -132,7 +132,7 @@ describe("a limit of a server of several agents", () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 429, 429]);
   });
 
-  it("a limit of a server is charged by the turns of all agents, which learn what server and agent have left", async () => {
+  it("a limit of a server is charged by the turns of all agents, which learn what is left", async () => {
     const left: number[] = [];
     const charges: Agent = async ({ charge }) => {
       left.push((await charge({ tokens: 40 })).left);
@@ -165,7 +165,7 @@ describe("a limit of a server of several agents", () => {
 });
 
 describe("a limit of turns and streams of a server of several agents", () => {
-  it("a limit of turns refuses those of other agents while it is reached, and starts those that wait after it", async () => {
+  it("a limit of turns refuses those of other agents too, and starts those that wait after it", async () => {
     const held = Promise.withResolvers<void>();
     const turnStart = Promise.withResolvers<void>();
     const slow: Agent = async function* () {

@@ -86,7 +86,7 @@ describe.each(["memory", "SQLite"] as const)(
   "a server on the store %s whose agents answer more than its heap",
   (store) => {
     it.each(["text", "unicode", "data"])(
-      "a server whose agents answer more than its heap lives, serves others, and answers or limits the greedy caller (%s)",
+      "a server whose agents answer more than its heap lives, and limits the greedy caller alone (%s)",
       { timeout: 180_000 },
       async (kind) => {
         const { process, send } = await start({ store });

@@ -77,7 +77,7 @@ describe("a memory task store that is full", () => {
     await store.close();
   });
 
-  it("a full memory task store never drops a task that is not finished, and refuses a new one without room", async () => {
+  it("a full memory task store never drops an unfinished task, and refuses a new one", async () => {
     const store = memoryTaskStore({ maxBytes: 50 * kibibyte });
     // Callers that are not told apart.
     const scope = { ...alice, owner: "" };
@@ -115,7 +115,7 @@ describe("a memory task store that is full", () => {
     await store.close();
   });
 
-  it("a memory task store refuses what takes a task beyond its owner's share, and takes the write that ends it", async () => {
+  it("a memory task store lets no task grow beyond its owner's share, and takes the write that ends it", async () => {
     const store = memoryTaskStore({ maxBytes: 100 * kibibyte });
     const head = await store.create(newTask({ bytes: kibibyte }));
     const other = await store.create(newTask({ scope: bob, bytes: kibibyte }));
@@ -135,7 +135,7 @@ describe("a memory task store that is full", () => {
     await store.close();
   });
 
-  it("a memory task store refuses growth of tasks of callers that are not told apart only when it is full", async () => {
+  it("a memory task store refuses growth of callers that are not told apart only when it is full", async () => {
     const store = memoryTaskStore({ maxBytes: 100 * kibibyte });
     const head = await store.create(newTask({ scope: { ...alice, owner: "" }, bytes: kibibyte }));
     expect(await store.append(appendTo(head, { bytes: 90 * kibibyte }))).toBe("stored");
@@ -248,7 +248,7 @@ describe("a memory task store that is full", () => {
 });
 
 describe("conversations in a memory task store", () => {
-  it("conversations of an owner at all agents take half of what others leave, and the least recently used goes first", async () => {
+  it("conversations of an owner at all agents take half of the rest, the least recent goes first", async () => {
     const store = memoryTaskStore({ conversationsMaxBytes: 20 * kibibyte });
     const said = { kind: "user", id: "m", taskId: "", at: 1, content: undefined, bytes: 4 * kibibyte } as const;
     const scopes = [bob, alice, sibling, { ...alice, agent: "third" }];

@@ -43,7 +43,7 @@ describe("a memory task store remembers sends", () => {
     await store.close();
   });
 
-  it("a memory task store remembers sends within a number of bytes, replies included, and regains all of its room", async () => {
+  it("a memory task store remembers sends within a number of bytes, replies included", async () => {
     const store = memoryTaskStore({ sendsMaxBytes: 100_000 });
     const reply = { kind: "reply", message: message("r") } as const;
     const ids = Array.from({ length: 100 }, (_, index) => `m${index}`);

@@ -30,7 +30,7 @@ describe("a memory task store", () => {
     await store.close();
   });
 
-  it("a memory task store holds writes back while a flush is delayed, then applies them together, each by itself", async () => {
+  it("a memory task store holds writes back while a flush is delayed, then applies each by itself", async () => {
     const gates: { open: () => void; crash: (error: Error) => void; writes: number }[] = [];
     const beforeFlush = (writes: number) =>
       new Promise<void>((open, crash) => {

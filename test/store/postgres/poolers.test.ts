@@ -186,7 +186,7 @@ describe.skipIf(!hasPgBouncer)("behind a pooler", () => {
       },
     );
 
-    it("a transaction has the limits of the store, and leaves those of the session as they are", async () => {
+    it("a transaction behind a pooler has the limits of the store, and leaves those of the session", async () => {
       const pooler = await startPooler({ mode: "transaction", settings: { default_pool_size: 1 } });
       const { db } = open({ url: pooler.urlFor(databases.url), statementTimeoutMs: 200 });
       const within = await db.transaction().execute(async (transaction) => {
@@ -200,7 +200,7 @@ describe.skipIf(!hasPgBouncer)("behind a pooler", () => {
       await expect(late).rejects.toMatchObject({ code: "57014" });
     });
 
-    it("a single statement has the limits of its role, and a migration none", async () => {
+    it("a single statement behind a pooler has the limits of its role, and a migration none", async () => {
       const role = "hurried";
       await server.query(`create role ${role} login superuser`);
       await server.query(`alter role ${role} set statement_timeout = 100`);

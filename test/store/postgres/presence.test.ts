@@ -52,7 +52,7 @@ describe("a process on PostgreSQL", () => {
     expect(words).toEqual(["here"]);
   });
 
-  it("a process on PostgreSQL assumes others after it has reconnected, and reports nothing once it is closed", async () => {
+  it("a process on PostgreSQL assumes others after it has reconnected, and reports none once closed", async () => {
     const { clock, words, presence } = process();
     presence.announce();
     await clock.advance(longMs);

@@ -48,7 +48,7 @@ describe.skipIf(!hasPostgres)("two processes on one PostgreSQL", () => {
     expect(heads.map(({ key }) => seqs.get(key))).toEqual(heads.map((_, index) => (stale.includes(index) ? 2 : 4)));
   });
 
-  it("two processes move the same owner's tasks in any order without a deadlock, and the counts are right", async () => {
+  it("two processes move the same owner's tasks in any order without a deadlock or miscount", async () => {
     const { server, url } = databases;
     const movers = [0, 1].map(() => postgresStore({ url: `${url}?application_name=mover`, hints: false }));
     const before = (await stores[0].list(alice, { limit: 1, state: COMPLETED })).total;
@@ -71,7 +71,7 @@ describe.skipIf(!hasPostgres)("two processes on one PostgreSQL", () => {
     expect(await server.query(deadlocks)).toEqual([{ n: 0 }]);
   });
 
-  it("a process ends a task while another puts a message into its inbox, and nothing waits for it afterwards", async () => {
+  it("a process ends a task while another fills its inbox, and nothing waits for it afterwards", async () => {
     for (let round = 0; round < 40; round += 1) {
       const head = await stores[0].create(newTask());
       const end = appendTo(head, { ...status(COMPLETED, 2_000, 2), end: { inboxPut: 0 } });

@@ -88,7 +88,7 @@ describe.skipIf(!hasPostgres)("a server whose PostgreSQL is silent", () => {
   }, startTimeoutMs);
   afterAll(() => postgres[Symbol.asyncDispose]());
 
-  it("a server whose PostgreSQL is silent refuses every send of an owner in time, also where its tasks are counted first", {
+  it("a server whose PostgreSQL is silent refuses every send in time, also where tasks are counted first", {
     timeout: 60_000,
   }, async () => {
     await using scene = await start(async () => working("done"));

@@ -44,7 +44,7 @@ async function fill(store: Store, inserted: Head): Promise<{ readonly head: Head
 }
 
 describe("a file that has no room left", () => {
-  it("a full file of SQLite refuses writes with an explanation, keeps its content, and accepts writes once tasks were dropped", async () => {
+  it("a full file of SQLite refuses writes, keeps its content, and takes writes once tasks were dropped", async () => {
     const path = `${await temporaryFolder()}/tasks.db`;
     const clock = createTestClock();
     const retention = { tasksMs: 1_000 };
@@ -69,7 +69,7 @@ describe("a file that has no room left", () => {
 });
 
 describe("a file that may only be read", () => {
-  it("a file of SQLite that may only be read is refused with a sentence when it is opened, and so is each write", async () => {
+  it("a file of SQLite that may only be read is refused when it is opened, and so is each write", async () => {
     const path = `${await temporaryFolder()}/tasks.db`;
     const writing = sqliteStore({ path });
     await writing.open?.();
@@ -84,7 +84,7 @@ describe("a file that may only be read", () => {
 });
 
 describe("a path that leads to no database", () => {
-  it("a path that leads to no database is refused with the path in the sentence, and works once the way is free", async () => {
+  it("a path that leads to no database is refused by name, and works once the way is free", async () => {
     const folder = await temporaryFolder();
     const { rm, writeFile } = await import("node:fs/promises");
     await writeFile(`${folder}/here`, "a file where the folder should be");
@@ -117,7 +117,7 @@ describe("a file that another connection has locked", () => {
     return { store, head, other };
   }
 
-  it("a locked file of SQLite fails writes after the time limit, serves reads, and accepts writes when unlocked", async () => {
+  it("a locked file of SQLite fails writes after the time limit, and serves reads", async () => {
     const { store, head, other } = await locked(20);
     const failed = { failure: "locked", message: expect.stringMatching(/^the database is locked/) };
     await expect(store.append(appendTo(head))).rejects.toMatchObject(failed);

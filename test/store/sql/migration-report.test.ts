@@ -29,7 +29,7 @@ describe("the report of a migration", () => {
     expect(lines).toEqual(["the database has been migrated from schema 2 to 3 in 0.4 s"]);
   });
 
-  it("the report of a migration logs a long one after a second, then every ten seconds and with each statement", async () => {
+  it("the report of a migration logs a long one after a second, then every ten and each statement", async () => {
     const { clock, lines, report, statement } = reported();
     report({ kind: "begun", from: 1, to: 3 });
     report({ kind: "waiting" });

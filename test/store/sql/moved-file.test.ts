@@ -182,7 +182,7 @@ describe("a server whose file was in its place", () => {
 });
 
 describe("a server whose file stays in its place", () => {
-  it("a server whose file stays in its place stays ready while other processes write, check, shrink and copy it", async () => {
+  it("a server whose file stays in its place stays ready while others write, check and copy it", async () => {
     const place = await newPlace();
     symlinkSync(place.path, `${place.folder}/link.db`);
     await using served = await startOn(`${place.folder}/link.db`);

@@ -89,7 +89,7 @@ describe("what a store keeps in its rows", () => {
     );
   });
 
-  it("a store restores tasks from its rows, with plain bytes in their parts even when the driver returns buffers", () => {
+  it("a store restores tasks from rows, with plain bytes even when the driver returns buffers", () => {
     fc.assert(
       fc.property(arbitraryMessage(TaskSchema), (task) => {
         const row = snapshotToRow(7, task);

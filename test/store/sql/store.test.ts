@@ -61,7 +61,7 @@ describe("a SQL store", () => {
     await store.close();
   });
 
-  it("a SQL store marks the first chunk of an artifact in the log of an earlier release, wherever reading begins", async () => {
+  it("a SQL store marks the first chunk of an artifact in an older log, wherever reading begins", async () => {
     const { path, store } = await localStore();
     const other = (seq: number): LogRecord => {
       const record = event(seq);
@@ -131,7 +131,7 @@ describe("a SQL store", () => {
 });
 
 describe("a finished task", () => {
-  it("a finished task loses its log after a day and is dropped after 30, unless the options say otherwise", async () => {
+  it("a finished task loses its log after a day and is dropped after 30, by default", async () => {
     const { clock, store } = await localStore({ pruneEveryMs: hour });
     const head = await createFinished(store);
     const running = await store.create(newTask());

@@ -50,7 +50,7 @@ for (const { name, skipped, make } of databaseKinds()) {
       expect(await listSummaries()).toEqual({ summary: undefined, snapshot: 3, log: [] });
     });
 
-    it("a list of summaries takes none that an earlier release has left behind, which changes only the status", async () => {
+    it("a list of summaries takes none that an earlier release has left behind", async () => {
       const status = { state: 1, time: 1_000, summary: new Uint8Array([1]) };
       await database.backend.create(taskRow("moved", { status }));
       await rowsOf(database.context, "update trivium_tasks set state = 2, status_time = 1001");

@@ -50,7 +50,7 @@ function withMember<K extends keyof TaskStore>(store: TaskStore, name: K, own: T
 }
 
 describe("an idempotent send to a named task", () => {
-  it("an idempotent send to a named task has the same result when repeated, though the name has a task by then", async () => {
+  it("an idempotent send to a named task has the same result when repeated, though the name is taken", async () => {
     await using served = two();
     const { here, there, started } = served;
     const first = taskOf(await here.send("tea", order, once));
@@ -97,7 +97,7 @@ describe("an idempotent send to a named task", () => {
     expect(await linesOf(served.stream("tea", order, once))).toEqual(["task SUBMITTED", "status COMPLETED"]);
   });
 
-  it("an idempotent send goes to a named task that another send has created meanwhile, once, whichever is repeated", async () => {
+  it("an idempotent send goes once to a named task that another send has created meanwhile", async () => {
     await using served = two();
     const { here, there, clock, started, store } = served;
     const other = { taskId: "order", messageId: "n" };
@@ -146,7 +146,7 @@ describe("an idempotent send to a named task", () => {
     expect((await store.readSend(alice, "m"))?.taskId).toBe(await store.taskNamed(alice, "order"));
   });
 
-  it("an idempotent send is taken over at its named task, though the new holder had looked the name up before", async () => {
+  it("an idempotent send is taken over at its named task, whatever was looked up before", async () => {
     const never = new Promise<never>(() => {});
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });

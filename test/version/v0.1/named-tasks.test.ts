@@ -58,7 +58,7 @@ function idIn({ payload }: StreamResponse): string {
 }
 
 describe("a task that its caller has named", () => {
-  it("a named task is created by the first send with the name and continued by the next, and its replies carry only the name", async () => {
+  it("a named task is created by the first send with the name, and its replies carry only the name", async () => {
     await using served = startHandler({ agent: clerk });
     const first = taskOf(await served.send("tea", { taskId: "order-1" }, named));
     expect([stateOf(first), idsIn(first)]).toEqual(["INPUT_REQUIRED", ["order-1"]]);
@@ -187,7 +187,7 @@ describe("the stream of a named task", () => {
     expect(more.map(({ response }) => idIn(response))).toEqual(["order", "order"]);
   });
 
-  it("the stream of a named task gives every reader by name the same items, and other readers the stored ones", async () => {
+  it("the stream of a named task gives readers by name one form, and other readers the stored one", async () => {
     const gate = Promise.withResolvers<void>();
     const agent: Agent = async function* () {
       yield working();
@@ -214,7 +214,7 @@ describe("the stream of a named task", () => {
     for (const { iterator } of [first, ...others]) await iterator.return?.();
   });
 
-  it("the stream of a named task is written with the name, though the same event was written with the id before", async () => {
+  it("the stream of a named task is written with the name, though it was written with the id before", async () => {
     const gate = Promise.withResolvers<void>();
     const agent: Agent = async function* () {
       yield working();
@@ -238,7 +238,7 @@ describe("the stream of a named task", () => {
     expect(texts).toEqual([id, "order"]);
   });
 
-  it("the stream of a named task resumes after one of its own event ids, and starts again after another task's", async () => {
+  it("the stream of a named task resumes after its own event ids, and starts again after others", async () => {
     await using served = startHandler({ agent: clerk });
     const [, ...behind] = await itemsOf(served.stream("tea", { taskId: "order" }, named));
     const after = behind[0]?.id;

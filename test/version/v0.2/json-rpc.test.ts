@@ -150,7 +150,7 @@ describe("a client of an agent older than 0.2.5", () => {
   const get = "tasks/pushNotificationConfig/get";
   const one = { taskId: "t", pushNotificationConfig: { url: "https://h" } };
 
-  it("a client of an agent older than 0.2.5 finds the one push configuration of a task in place of the list", async () => {
+  it("a client of an agent older than 0.2.5 finds the one configuration of a task, not a list", async () => {
     const requests: JsonObject[] = [];
     const agent = await agentWith({ [get]: { result: one } }, requests);
     const { configs } = await agent.listTaskPushNotificationConfigs(configOf("list"), {});
@@ -181,7 +181,7 @@ describe("a client of an agent older than 0.2.5", () => {
     });
   });
 
-  it("a client of 0.2 lists and deletes push configurations where the agent can, also when nothing is answered", async () => {
+  it("a client of 0.2 lists and deletes configurations where the agent can, also without an answer", async () => {
     const agent = await agentWith({
       "tasks/pushNotificationConfig/list": { result: [one, one] },
       "tasks/pushNotificationConfig/delete": {},

@@ -128,7 +128,7 @@ function contentOf(request: gen.SendMessageRequest): Uint8Array {
 
 describe("a 0.3 client at a third-party server", () => {
   // Requirements: V03-SSE-11
-  it("a 0.3 client reads a third-party server's error by its name, ends its open stream, and writes files as it does", async () => {
+  it("a 0.3 client at a third-party server reads its errors, ends its streams and writes its files", async () => {
     await using peer = await stranger();
     const client = createGrpcTransport({ address: peer.address, adapter });
     const missing = client.getTask(requestOf("getTask", { id: "t" }), {});

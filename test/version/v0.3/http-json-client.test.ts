@@ -173,7 +173,7 @@ describe("a client of 0.3 over HTTP+JSON", () => {
     expect(peer.requests).toMatchObject([{ call: "DELETE /v1/tasks/t/pushNotificationConfigs/c" }]);
   });
 
-  it("a client of 0.3 over HTTP+JSON sends a webhook as the request, or bare to servers that want that, and remembers it", async () => {
+  it("a client of 0.3 over HTTP+JSON sends a webhook in the form that the server wants", async () => {
     await using peer = await stranger(({ body }) =>
       body?.["config"] === undefined
         ? { status: 201, text: JSON.stringify(configJson) }
@@ -237,7 +237,7 @@ describe("a client of 0.3 over HTTP+JSON", () => {
     },
   );
 
-  it("a client of 0.3 over HTTP+JSON writes files as base64 text until that agent has shown that it has their content", async () => {
+  it("a client of 0.3 over HTTP+JSON writes files as base64 text until it knows the agent's form", async () => {
     const raw = Buffer.from("no base64: ü").toString("base64");
     const reply = { message: { messageId: "r", role: "ROLE_AGENT", content: [{ file: { fileWithBytes: raw } }] } };
     await using peer = await stranger(() => ({ text: JSON.stringify(reply) }));

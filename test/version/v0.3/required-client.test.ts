@@ -77,7 +77,7 @@ describe("a request", () => {
   });
 
   // Requirements: V03-MSG-1, V03-MSG-2
-  it("a 0.3 request has a message with its kind, its id, its role and its parts, each with one content and its kind", async () => {
+  it("a 0.3 request has a message with its kind, id, role and parts of one content and kind each", async () => {
     await using agent = await foreign((id) => ({ text: answered(id, { result: task }) }));
     await agent.client.sendMessage(say("go", { messageId: "m", contextId: "c" }), {});
     expect(agent.requests[0]?.body["params"]).toHaveProperty("message", {

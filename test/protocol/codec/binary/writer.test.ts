@@ -336,7 +336,7 @@ describe("writing binary messages", () => {
     }
   });
 
-  it("the binary writer fails as toBinary does for a message that holds itself, wherever the stack ends, and writes the next one", () => {
+  it("the binary writer fails as toBinary does for a message that holds itself, and writes the next one", () => {
     const metadata: { [key: string]: unknown } = { number: 1.5 };
     metadata["self"] = metadata;
     const endless: Message = Object.assign(create(MessageSchema, { messageId: "m" }), { metadata });

@@ -34,7 +34,7 @@ describe("the end of a stream is marked", () => {
     expect(finals("sendStreamingMessage", send(), items)).toEqual([undefined, false, true]);
   });
 
-  it("the end of a 0.3 stream is marked with a question, in the stream of the message that answers the one before", () => {
+  it("the end of a 0.3 stream is marked with a question, also behind the answer to another", () => {
     const items = [task(TaskState.INPUT_REQUIRED), status(TaskState.WORKING), event(inputRequired("And which?"))];
     expect(finals("sendStreamingMessage", send("t"), items)).toEqual([undefined, false, true]);
   });
