@@ -23,7 +23,7 @@ describe("the examples of authentication", () => {
     ]);
   });
 
-  it("the example auth-oauth serves a service with its secret, and a person who signs in with the printed command", async () => {
+  it("the example auth-oauth serves a service with its secret, and a person who signs in", async () => {
     const agent = await startExample("auth-oauth", { TRIVIUM_LOG: "silent" });
     running.push(agent);
     await expect.poll(() => agent.printed).toMatch(/--trust \S+\n/);
