@@ -9,12 +9,12 @@ const paths = globSync("{src,examples}/**/*.ts", { cwd: root }).map((path) => pa
 const files = paths.map((path) => parseSource(path, readFileSync(`${root}/${path}`, "utf8")));
 
 describe("the source", () => {
-  it("is there", () => {
+  it("the source is there", () => {
     expect(paths).toEqual(expect.arrayContaining(["src/core/ports.ts", "examples/demo/agent.ts"]));
     expect(files.flatMap(({ imports }) => imports).length).toBeGreaterThan(files.length);
   });
 
-  it.each(Object.entries(rules))("keeps to its architecture: %s", (_, rule) => {
+  it.each(Object.entries(rules))("the source keeps to its architecture: %s", (_, rule) => {
     const breaches = rule(files).map(({ path, line, rule }) => `${path}:${line} ${rule}`);
     expect(breaches, breaches.join("\n")).toEqual([]);
   });
@@ -180,16 +180,16 @@ const samples: readonly {
 ];
 
 describe("the architecture test", () => {
-  it.each(samples)("finds the offending lines: $rule", ({ rule, files, offenses }) => {
+  it.each(samples)("the architecture test finds the offending lines: $rule", ({ rule, files, offenses }) => {
     const parsed = Object.entries(files).map(([path, source]) => parseSource(path, source));
     expect(rules[rule](parsed).map(({ path, line }) => `${path}:${line}`)).toEqual(offenses);
   });
 
-  it("has a sample for each rule", () => {
+  it("the architecture test has a sample for each rule", () => {
     expect(new Set(samples.map(({ rule }) => rule))).toEqual(new Set(Object.keys(rules)));
   });
 
-  it("reads comments, templates with holes, types that are imported in place, and only strings in quotes", () => {
+  it("the architecture test reads comments, templates with holes and types imported in place", () => {
     const source = [
       `const a = \`x \${f({ b: \`y \${c}\` })} // no comment\`; // one`,
       'const d = /["/\\]`]/g.test(e) ? 4 / 2 : "\\"";',
@@ -204,7 +204,7 @@ describe("the architecture test", () => {
     expect(imports).toEqual([{ line: 3, specifier: "./h.js", kind: "type" }]);
   });
 
-  it("refuses a file that is no TypeScript", () => {
+  it("the architecture test refuses a file that is no TypeScript", () => {
     expect(() => parseSource("src/core/a.ts", "const = 1;")).toThrow("src/core/a.ts: ");
   });
 });

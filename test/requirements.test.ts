@@ -33,7 +33,7 @@ async function expectShown({ id, because }: Requirement, { annotate }: Pick<Test
 }
 
 describe("the table of requirements", () => {
-  it("has every row once, in order", () => {
+  it("the table of requirements has every row once, in order", () => {
     const wanted = idsOf(numbers, "V1-");
     expect(requirements.map(({ id }) => id)).toEqual(wanted);
     expect(wanted).toHaveLength(253);
@@ -41,7 +41,9 @@ describe("the table of requirements", () => {
 
   it.for(requirements)("$id $level: $rule", expectShown);
 
-  it("notices a requirement that no test cites, and a line that is no row", async ({ annotate }) => {
+  it("the table of requirements notices a requirement that no test cites, and a line that is no row", async ({
+    annotate,
+  }) => {
     expect(() => readRequirements("V1-SEND-2 MUST without a colon")).toThrow("no row of the table");
     const row = { id: "x", level: "MUST", rule: "y", because: [] };
     await expect(expectShown(row, { annotate })).rejects.toThrow("no test cites x");
@@ -49,7 +51,7 @@ describe("the table of requirements", () => {
 });
 
 describe("the table of requirements of 0.3, and of speaking it beside 1.0", () => {
-  it("has every row of both once, in order", () => {
+  it("the tables of 0.3 and of speaking it beside 1.0 have every row once, in order", () => {
     const wanted = idsOf(numbers03, "");
     expect(requirements03.map(({ id }) => id)).toEqual(wanted);
     expect(wanted).toHaveLength(127);
@@ -59,14 +61,14 @@ describe("the table of requirements of 0.3, and of speaking it beside 1.0", () =
 });
 
 describe("the citations in tests", () => {
-  it("name requirements of the tables, and stand above a test or a group", () => {
+  it("the citations in tests name requirements of the tables, and stand above a test or a group", () => {
     const known = new Set([...requirements, ...requirements03].map(({ id }) => id));
     const misplaced = citations.filter(({ ids, title }) => title === undefined || !ids.every((id) => known.has(id)));
     expect(misplaced).toEqual([]);
     expect(citations.length).toBeGreaterThan(requirements.length);
   });
 
-  it("are read from the comments above tests, however these are written", () => {
+  it("the citations in tests are read from the comments above tests, however these are written", () => {
     const source = [
       "// Requirements: A-1, A-2",
       "// Requirements: A-3",

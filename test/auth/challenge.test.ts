@@ -27,11 +27,11 @@ it.each([
   ['realm="nobody", Bearer', [["bearer", {}]]],
   ['Bearer error="unended', [["bearer", { error: "unended" }]]],
   ["", []],
-])("reads %s", (header, challenges) => {
+])("the challenge reader reads %s", (header, challenges) => {
   expect(read(header)).toEqual(challenges);
 });
 
-it("never throws, whatever the header holds", () => {
+it("the challenge reader never throws, whatever the header holds", () => {
   const pieces = fc.constantFrom(
     "Bearer",
     "a=",
@@ -53,7 +53,7 @@ it("never throws, whatever the header holds", () => {
   );
 });
 
-it("ignores everything after 4,096 characters", () => {
+it("the challenge reader ignores everything after 4,096 characters", () => {
   expect(readChallenges(`Basic ${" ".repeat(4096)}, Bearer`)).toHaveLength(1);
 });
 
@@ -64,11 +64,11 @@ it.each([
   ['Bearer error="invalid_token", scope="a"', undefined],
   ['Basic error="insufficient_scope", scope="a"', undefined],
   [undefined, undefined],
-])("finds the scopes that were missed in %s", (header, scopes) => {
+])("the challenge reader finds the scopes that were missed in %s", (header, scopes) => {
   expect(findMissingScopes(header)).toEqual(scopes);
 });
 
-it("takes no more than 32 scopes from a challenge", () => {
+it("the challenge reader takes no more than 32 scopes from a challenge", () => {
   const scope = Array.from({ length: 100 }, (_, place) => `s${place}`).join(" ");
   expect(findMissingScopes(`Bearer error="insufficient_scope", scope="${scope}"`)).toHaveLength(32);
 });

@@ -10,7 +10,7 @@ it.each([
   ["a name and a password", { username: "ada", password: "" }],
   ["a client", { ...oauth, scopes: ["a"], trustedOrigins: ["https://login.example"], parameters: { audience: "x" } }],
   ["a client of the device code flow", { clientId: "berth", deviceCode: () => {} }],
-])("takes %s", (_, secret) => {
+])("the check of credentials takes %s", (_, secret) => {
   expect(() => checkCredentials({ login: secret })).not.toThrow();
 });
 
@@ -29,7 +29,7 @@ it.each<[unknown, string]>([
   [{ ...oauth, parameters: ["a"] }, ".parameters must be an object"],
   [{ ...oauth, parameters: { grant_type: "password" } }, ".parameters.grant_type cannot be given"],
   [{ ...oauth, trustedOrigins: ["https://login.example/"] }, ".trustedOrigins must be a list of origins"],
-])("refuses %j and names the invalid member", (secret, problem) => {
+])("the check of credentials refuses %j and names the invalid member", (secret, problem) => {
   const options = JSON.parse(JSON.stringify({ login: secret }));
   expect(() => checkCredentials(options)).toThrow(`credentials["login"]${problem}`);
   expect(() => checkCredentials(options)).not.toThrow("hush");

@@ -43,7 +43,7 @@ describe("a scheme", () => {
       async () => "t",
       { headers: { authorization: "Bearer t" } },
     ],
-  ])("is met: %s", async (_, scheme, secret, credential) => {
+  ])("a scheme is met: %s", async (_, scheme, secret, credential) => {
     const material = await credentialFor(cardWith({ s: scheme }, { s: [] }), { s: secret });
     expect(material).toEqual({ headers: {}, query: {}, ...credential });
   });
@@ -85,7 +85,7 @@ describe("a scheme", () => {
     ],
     ["mTLS without a certificate", { mtlsSecurityScheme: {} }, "t", "needs a client certificate"],
     ["one of no kind", {}, "t", "is not a security scheme of the card"],
-  ])("is not met, which only the agent's refusal shows: %s", async (_, scheme, secret, reason) => {
+  ])("a scheme is not met, which only the agent's refusal shows: %s", async (_, scheme, secret, reason) => {
     const source = credentialSource(cardWith({ s: scheme }, { s: [] }), { s: secret }, offline);
     expect(await source.get(undefined)).toBeUndefined();
     const refused = refusal('Basic realm="port"');
@@ -95,7 +95,7 @@ describe("a scheme", () => {
     expect(error.message).toContain(reason);
   });
 
-  it("is met by the connection's certificate", async () => {
+  it("a scheme is met by the connection's certificate", async () => {
     const card = cardWith({ cert: { mtlsSecurityScheme: {} }, key: apiKey("query", "k") }, { cert: [], key: [] });
     expect(await credentialFor(card, { key: "1" }, { certificates: true })).toEqual({ headers: {}, query: { k: "1" } });
     expect(await credentialFor(card, { key: "1" })).toBeUndefined();
@@ -110,7 +110,7 @@ describe("a card", () => {
     d: apiKey("cookie", "d"),
   };
 
-  it("gets every secret of its first requirement when all are available", async () => {
+  it("a card gets every secret of its first requirement when all are available", async () => {
     const card = cardWith(schemes, { a: [], b: [] }, { c: [], d: [] }, { a: [] });
     expect(await credentialFor(card, { a: "1", b: "2", c: "3", d: "4" })).toEqual({
       headers: { "x-a": "1" },
@@ -124,35 +124,35 @@ describe("a card", () => {
     expect(await credentialFor(card, { b: "2", c: "3" })).toBeUndefined();
   });
 
-  it("that also admits anonymous callers gets the secret that is available", async () => {
+  it("a card that also admits anonymous callers gets the secret that is available", async () => {
     const card = cardWith(schemes, {}, { a: [] });
     expect(await credentialFor(card, { a: "1" })).toEqual({ headers: { "x-a": "1" }, query: {} });
     expect(await credentialFor(card, {})).toBeUndefined();
   });
 
-  it("without requirements gets what its first scheme with a secret asks for", async () => {
+  it("a card without requirements gets what its first scheme with a secret asks for", async () => {
     expect(await credentialFor(cardWith(schemes), { c: "3", b: "2" })).toEqual({ headers: {}, query: { b: "2" } });
   });
 
-  it("never gets a secret for a scheme that it does not have", async () => {
+  it("a card never gets a secret for a scheme that it does not have", async () => {
     expect(await credentialFor(cardWith({}), { a: "1", bearer: "t", apiKey: "k" })).toBeUndefined();
     expect(await credentialFor(cardWith({ a: http("Bearer") }, { toString: [] }), { a: "1" })).toBeUndefined();
   });
 
-  it("cannot ask for two secrets in one place", async () => {
+  it("a card cannot ask for two secrets in one place", async () => {
     const card = cardWith({ a: http("Bearer"), b: http("Basic") }, { a: [], b: [] });
     const source = credentialSource(card, { a: "t", b: { username: "u", password: "p" } }, offline);
     expect(await source.get(undefined)).toBeUndefined();
     expect((await errorOf(source.renew(undefined, refusal(), undefined))).message).toContain("wants the same place");
   });
 
-  it("that asks for nothing leaves a refusal as it is", async () => {
+  it("a card that asks for nothing leaves a refusal as it is", async () => {
     expect(
       await credentialSource(cardWith({}), { a: "1" }, offline).renew(undefined, refusal(), undefined),
     ).toBeUndefined();
   });
 
-  it("with many requirements makes no long message", async () => {
+  it("a card with many requirements makes no long message", async () => {
     const requirements = Array.from({ length: 200 }, (_, place) => ({ ["n".repeat(500) + place]: [] }));
     const error = await errorOf(
       credentialSource(cardWith({}, ...requirements), {}, offline).renew(undefined, refusal(), undefined),
@@ -163,18 +163,18 @@ describe("a card", () => {
 });
 
 describe("a short name", () => {
-  it("means the only scheme of its kind", async () => {
+  it("a short name of a scheme means the only one of its kind", async () => {
     const card = cardWith({ jwt: http("Bearer"), key: apiKey("query", "k") }, { jwt: [], key: [] });
     const credential = { headers: { authorization: "Bearer t" }, query: { k: "1" } };
     expect(await credentialFor(card, { bearer: "t", apiKey: "1" })).toEqual(credential);
   });
 
-  it("means nothing when there are two of the kind", async () => {
+  it("a short name of a scheme means nothing when there are two of the kind", async () => {
     const card = cardWith({ one: http("Bearer"), two: http("bearer") }, { one: [] });
     expect(await credentialFor(card, { bearer: "t" })).toBeUndefined();
   });
 
-  it("gives way to a scheme of that name, and to a secret for the scheme itself", async () => {
+  it("a short name gives way to a scheme of that name, and to a secret for the scheme itself", async () => {
     const card = cardWith({ bearer: apiKey("query", "k"), jwt: http("Bearer") }, { bearer: [] });
     expect(await credentialFor(card, { bearer: "1" })).toEqual({ headers: {}, query: { k: "1" } });
     for (const options of [
@@ -190,17 +190,17 @@ describe("a short name", () => {
 describe("a refusal", () => {
   const card = cardWith({ s: http("Bearer") }, { s: [] });
 
-  it("leads to no second try with the same secret", async () => {
+  it("a refusal leads to no second try with the same secret", async () => {
     const source = credentialSource(card, { s: "t" }, offline);
     expect(await source.renew(await source.get(undefined), refusal(), undefined)).toBeUndefined();
   });
 
-  it("gives a call that was sent without a credential what is available", async () => {
+  it("a refusal gives a call that was sent without a credential what is available", async () => {
     const source = credentialSource(card, { s: "t" }, offline);
     expect((await source.renew(undefined, refusal(), undefined))?.headers).toEqual({ authorization: "Bearer t" });
   });
 
-  it("calls a credential function again and uses its new value", async () => {
+  it("a refusal calls a credential function again and uses its new value", async () => {
     let token = "old";
     const source = credentialSource(card, { s: () => token }, offline);
     const refused = await source.get(undefined);
@@ -211,7 +211,7 @@ describe("a refusal", () => {
 });
 
 describe("a provider", () => {
-  it("is asked for every call, and once more with the error when it was refused", async () => {
+  it("a provider of credentials is asked for every call, and once more when it was refused", async () => {
     const contexts: unknown[] = [];
     const card = cardWith({});
     const source = credentialSource(
@@ -232,12 +232,12 @@ describe("a provider", () => {
     ]);
   });
 
-  it("that returns the same again is not tried again", async () => {
+  it("a provider of credentials that returns the same again is not tried again", async () => {
     const source = credentialSource(cardWith({}), () => ({ headers: { a: "1" } }), offline);
     expect(await source.renew(await source.get(undefined), refusal(), undefined)).toBeUndefined();
   });
 
-  it("is not waited for when the call is aborted", async () => {
+  it("a provider of credentials is not waited for when the call is aborted", async () => {
     const source = credentialSource(cardWith({}), () => new Promise(() => {}), offline);
     const { signal, ...call } = abortable();
     const waiting = source.get(signal);

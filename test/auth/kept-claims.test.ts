@@ -13,13 +13,13 @@ describe("what is kept of a principal", () => {
     role: "cook",
   };
 
-  it("has types", () => {
+  it("what is kept of a principal has types", () => {
     expectTypeOf<Principal["scopes"]>().toEqualTypeOf<readonly string[] | undefined>();
     expectTypeOf<Principal["claims"]>().toEqualTypeOf<Readonly<Record<string, unknown>> | undefined>();
     expectTypeOf<Principal["scheme"]>().toEqualTypeOf<string | undefined>();
   });
 
-  it("is all but owner and tenant, which are stored anyway", () => {
+  it("what is kept of a principal is all but owner and tenant, which are stored anyway", () => {
     expect(keptClaims({ keepClaims: true })?.(principal)).toEqual({
       scheme: "user",
       scopes: ["a"],
@@ -28,21 +28,21 @@ describe("what is kept of a principal", () => {
     });
   });
 
-  it("has of the claims those that are listed", () => {
+  it("what is kept of a principal has of the claims those that are listed", () => {
     expect(keptClaims({ keepClaims: ["y", "z"] })?.(principal)).toMatchObject({ claims: { y: [2] } });
     expect(keptClaims({ keepClaims: [] })?.(principal)).toMatchObject({ claims: {} });
   });
 
-  it("is nothing unless it is asked for", () => {
+  it("nothing is kept of a principal unless it is asked for", () => {
     expect([keptClaims({}), keptClaims({ keepClaims: false })]).toEqual([undefined, undefined]);
   });
 
-  it("is made once for the calls with one token", () => {
+  it("what is kept of a principal is made once for the calls with one token", () => {
     const keepClaims = keptClaims({ keepClaims: true });
     expect(keepClaims?.(principal)).toBe(keepClaims?.(principal));
   });
 
-  it("is JSON: broken text is repaired, and anything else is refused by the name of the option", () => {
+  it("what is kept of a principal is JSON, and anything else is refused by the option's name", () => {
     const keepClaims = keptClaims({ keepClaims: true });
     expect(keepClaims?.({ owner: "a", claims: { name: "\ud800" } })).toEqual({ claims: { name: "\ufffd" } });
     expect(() => keepClaims?.({ owner: "a", claims: { at: 1n } })).toThrow(
@@ -50,7 +50,7 @@ describe("what is kept of a principal", () => {
     );
   });
 
-  it("has no member called __proto__, which a reader of the store might take for a prototype", () => {
+  it("what is kept of a principal has no member called __proto__, which could be taken for a prototype", () => {
     const keepClaims = keptClaims({ keepClaims: true });
     for (const text of ['{"__proto__":{"admin":true}}', '{"team":{"__proto__":{"admin":true}}}']) {
       expect(() => keepClaims?.({ owner: "a", claims: JSON.parse(text) })).toThrow(TypeError);
@@ -59,7 +59,7 @@ describe("what is kept of a principal", () => {
 });
 
 describe("a frozen copy", () => {
-  it("cannot be changed at any depth, and leaves its original alone", () => {
+  it("a frozen copy cannot be changed at any depth, and leaves its original alone", () => {
     const original = { list: [{ a: 1 }], made: Object.create(null) };
     const copy = copyFrozen(original);
     expect(copy).toEqual(original);
@@ -69,7 +69,7 @@ describe("a frozen copy", () => {
     expect(copy.list).toEqual([{ a: 1 }]);
   });
 
-  it("has a claim called __proto__ as a claim, and survives circles", () => {
+  it("a frozen copy has a claim called __proto__ as a claim, and survives circles", () => {
     const claims: Record<string, unknown> = JSON.parse('{"__proto__":{"admin":true}}');
     claims["self"] = claims;
     const copy = copyFrozen(claims);
@@ -78,7 +78,7 @@ describe("a frozen copy", () => {
     expect(copy["self"]).toBe(copy);
   });
 
-  it("has objects of classes as they are", () => {
+  it("a frozen copy has objects of classes as they are", () => {
     const at = new Date(0);
     expect(copyFrozen({ at }).at).toBe(at);
   });

@@ -16,12 +16,12 @@ describe("a source that is printed", () => {
       credentialSource(cardWith({ s: http("Basic") }), { s: { username: "u", password: "hush-1" } }, offline),
     ],
     ["a provider", credentialSource(cardWith({}), () => ({ headers: { a: "hush-1" } }), offline)],
-  ])("does not show %s", async (_, source: CredentialSource) => {
+  ])("a source of credentials that is printed does not show %s", async (_, source: CredentialSource) => {
     expect(shown(await source.get(undefined))).toMatch(/hush-1|aHVzaC0x|dTpodXNoLTE=/);
     expect(shown(source)).not.toMatch(/hush|aHVz|dTpod/);
   });
 
-  it("does not show a client's secret nor its tokens", async () => {
+  it("a source of credentials that is printed does not show a client's secret nor its tokens", async () => {
     await using server = await authorizationServer(() => tokenAnswer("hush-2", { refresh_token: "hush-3" }));
     const source = clientSource(server.url, { clientSecret: "hush-1" });
     expect(shown(await source.get(undefined))).toContain("hush-2");
@@ -47,7 +47,7 @@ describe("an error", () => {
       "the secret as broken JSON",
       (response) => response.writeHead(200, { "content-type": "application/json" }).end("s3cret-of-berth tok-1"),
     ],
-  ])("reveals nothing of the request or the answer: %s", async (_, answer) => {
+  ])("an error of credentials reveals nothing of the request or the answer: %s", async (_, answer) => {
     await using server = await authorizationServer(() => answer);
     const error = await errorOf(clientSource(server.url).get(undefined));
     expect(error.message).toContain(server.url);
@@ -58,7 +58,7 @@ describe("an error", () => {
     ["a string with a line break", http("Bearer"), "hush\nx"],
     ["a token with its scheme", http("Bearer"), "Bearer hush"],
     ["a cookie with a semicolon", apiKey("cookie", "c"), "hush; x"],
-  ])("of a secret that cannot be sent names the option: %s", async (_, scheme, secret) => {
+  ])("an error of a secret that cannot be sent names the option: %s", async (_, scheme, secret) => {
     const make = () => credentialSource(cardWith({ s: scheme }), { s: secret }, offline);
     expect(make).toThrow('credentials["s"] holds');
     expect(make).not.toThrow("hush");
@@ -66,14 +66,14 @@ describe("an error", () => {
     await expect(late).rejects.toThrow('credentials["s"] holds');
   });
 
-  it("of a provider's header names the header", async () => {
+  it("an error of a provider's header names the header", async () => {
     const source = credentialSource(cardWith({}), () => ({ headers: { "x-key": "hush\r\n" } }), offline);
     const error: unknown = await source.get(undefined).catch((thrown: unknown) => thrown);
     expect(shown(error)).toContain("the header x-key");
     expect(shown(error)).not.toContain("hush");
   });
 
-  it("of a refusal that nothing meets shows no secret of others", async () => {
+  it("an error of a refusal that nothing meets shows no secret of others", async () => {
     const source = credentialSource(cardWith({ s: http("Basic") }, { s: [] }), { s: "hush", other: "hush" }, offline);
     expect(shown(await errorOf(source.renew(undefined, refusal(), undefined)))).not.toContain("hush");
   });

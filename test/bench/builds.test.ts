@@ -38,32 +38,32 @@ function rowWith(program: string): Row {
 const effort = { rounds: 1, quick: true };
 
 describe("a build beside the current one", () => {
-  it("is measured by its own revision's programs, which load its own dist", async () => {
+  it("a build beside the current one is measured by its own revision's programs, which load its own dist", async () => {
     write("bench/servers/old.js", oldServer);
     const build = buildAt(join(folder, "dist"));
     const { before, noBefore } = await runRow(besideBuild(rowWith("old.js"), build), ["before"], effort);
     expect({ before, noBefore }).toEqual({ before: 20, noBefore: undefined });
   });
 
-  it("is run by the programs of this tree when it has none", () => {
+  it("a build beside the current one is run by the programs of this tree when it has none", () => {
     expect(buildAt(join(folder, "dist"))).toEqual({ programs: currentBuild.programs, dist: join(folder, "dist") });
   });
 
-  it("is left out of a row whose program its revision lacks", async () => {
+  it("a build beside the current one is left out of a row whose program its revision lacks", async () => {
     write("bench/servers/old.js", oldServer);
     const row = besideBuild(rowWith("port.ts"), buildAt(join(folder, "dist")));
     const figures = await runRow(row, ["before"], effort);
     expect(figures).toMatchObject({ noBefore: "this build has no bench/servers/port.ts" });
   });
 
-  it("is left out of a row that its program cannot run, with that program's message", async () => {
+  it("a build is left out of a row that its program cannot run, with that program's message", async () => {
     write("bench/servers/old.js", 'throw new Error("no such option");');
     const row = besideBuild(rowWith("old.js"), buildAt(join(folder, "dist")));
     const { noBefore } = await runRow(row, ["before"], effort);
     expect(noBefore).toMatch(/^a server left with code 1: .*no such option/s);
   });
 
-  it("has to be a build", () => {
+  it("a build beside the current one has to be a build", () => {
     expect(() => buildAt(folder)).toThrow(
       `no build in ${folder}: src/index.js is missing; npm run bench:baseline makes one`,
     );

@@ -26,16 +26,16 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("the commit of the baseline", () => {
-  it("is found by its name, in full or not", () => {
+  it("the commit of the baseline is found by its name, in full or not", () => {
     expect(commitOf(join(folder, "origin"), first.slice(0, 12))).toBe(first);
   });
 
-  it("is asked for with the remedy when the clone is shallow", () => {
+  it("the commit of the baseline is asked for with the remedy when the clone is shallow", () => {
     const message = `commit ${first} is not in this clone, which is shallow: git fetch --unshallow brings it`;
     expect(() => commitOf(clone, first)).toThrow(message);
   });
 
-  it("is asked for with the remedy when the clone lacks it, or is none", () => {
+  it("the commit of the baseline is asked for with the remedy when the clone lacks it, or is none", () => {
     const unknown = "0".repeat(40);
     expect(() => commitOf(join(folder, "origin"), unknown)).toThrow(
       /is not in this clone: git fetch origin 0+ brings it/,

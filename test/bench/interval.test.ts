@@ -5,7 +5,7 @@ import { leastRounds, ratioOf } from "../../bench/interval.ts";
 const slower = [1.031, 1.062, 1.048, 1.07, 1.055, 1.039, 1.061, 1.044, 1.052, 1.058];
 
 describe("the ratio of two builds", () => {
-  it("is the median of the averages of any two rounds, with the exact interval of the signed-rank test", () => {
+  it("the ratio of two builds is the median of the averages of any two rounds, with the exact interval", () => {
     // Sorted, the 55 averages of two logarithms: the 9th and the 47th bound the interval of ten rounds.
     const logs = slower.map(Math.log);
     const averages = logs.flatMap((log, index) => logs.slice(index).map((other) => (log + other) / 2));
@@ -16,18 +16,18 @@ describe("the ratio of two builds", () => {
     expect(interval?.high).toBeCloseTo(sorted[46] ?? 0, 12);
   });
 
-  it("is 1 when both measure the same", () => {
+  it("the ratio of two builds is 1 when both measure the same", () => {
     expect(ratioOf(Array.from({ length: 12 }, () => 1))).toEqual({ ratio: 1, interval: { low: 1, high: 1 } });
   });
 
-  it("is inverted when the sides are swapped", () => {
+  it("the ratio of two builds is inverted when the sides are swapped", () => {
     const { ratio = 0, interval } = ratioOf(slower.map((one) => 1 / one)) ?? {};
     const turned = ratioOf(slower);
     expect(1 / ratio).toBeCloseTo(turned?.ratio ?? 0, 12);
     expect(1 / (interval?.high ?? 0)).toBeCloseTo(turned?.interval?.low ?? 0, 12);
   });
 
-  it("has an interval from six rounds on, which then takes in all of them", () => {
+  it("the ratio of two builds has an interval from six rounds on, which then takes in all of them", () => {
     const six = slower.slice(0, leastRounds);
     const { low = 0, high = 0 } = ratioOf(six)?.interval ?? {};
     expect([low, high]).toEqual([expect.closeTo(Math.min(...six)), expect.closeTo(Math.max(...six))]);
@@ -35,7 +35,7 @@ describe("the ratio of two builds", () => {
     expect(ratioOf([])).toBeUndefined();
   });
 
-  it("is moved little by a round that something disturbed", () => {
+  it("the ratio of two builds is moved little by a round that something disturbed", () => {
     const twelve = [...slower, 1.053, 1.047];
     const disturbed = [...twelve.slice(1), 3];
     const { low = 0, high = 0 } = ratioOf(disturbed)?.interval ?? {};
@@ -43,7 +43,7 @@ describe("the ratio of two builds", () => {
     expect(high).toBeLessThan(1.08);
   });
 
-  it("is inside its interval in about 95 of 100 series, though single rounds are far off", () => {
+  it("the ratio of two builds is inside its interval in about 95 of 100 series", () => {
     const random = randomFrom(7);
     let held = 0;
     for (let series = 0; series < 1_000; series++) {

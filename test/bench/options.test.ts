@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest";
 import { optionsOf } from "../../bench/options.ts";
 
 describe("the options of a run of the benchmarks", () => {
-  it("measure floor, ours and peer by default", () => {
+  it("the benchmarks measure floor, ours and peer by default", () => {
     expect(optionsOf([])).toMatchObject({ sides: ["floor", "ours", "peer"], effort: { rounds: 5, quick: false } });
     expect(optionsOf(["--quick"]).effort).toEqual({ rounds: 2, quick: true });
   });
 
-  it("measure ours beside another build in as many rounds as an interval takes", () => {
+  it("the benchmarks measure ours beside another build in as many rounds as an interval takes", () => {
     const beside = optionsOf(["--before", "old/dist"]);
     expect(beside).toMatchObject({ before: "old/dist", sides: ["ours", "before"], effort: { rounds: 12 } });
     expect(optionsOf(["--before", "old/dist", "--quick"]).effort.rounds).toBe(6);
@@ -19,7 +19,7 @@ describe("the options of a run of the benchmarks", () => {
     [["--rounds", "many"], "--rounds many: a whole number of 1 or more is wanted"],
     [["--sides", "ours,before"], "--sides before: name the build to compare with by --before DIST"],
     [["--sides", "ours,theirs"], "--sides theirs: the sides are floor, ours, before, peer"],
-  ])("refuse %j", (args, message) => {
+  ])("the options of the benchmarks refuse %j", (args, message) => {
     expect(() => optionsOf(args)).toThrow(message);
   });
 });

@@ -48,7 +48,7 @@ describe("an answer over json-rpc", () => {
     { what: "no content type", answer: whole(200, { id: 1, result: task }, { "Content-Type": "" }) },
     { what: "an unknown member", answer: whole(200, { id: 1, result: { ...task, later: { a: 1 } } }) },
     { what: "status 201", answer: whole(201, { id: 1, result: task }) },
-  ])("with $what is read", async ({ answer }) => {
+  ])("an answer over JSON-RPC with $what is read", async ({ answer }) => {
     await using served = await agent(answer);
     expect(await served.clients["JSONRPC"].getTask(getTask, {})).toMatchObject({ id: "t" });
   });
@@ -78,14 +78,14 @@ describe("an answer over json-rpc", () => {
     { what: "neither result nor error", answer: whole(200, { jsonrpc: "2.0", id: 1 }), code: "invalidAgentResponse" },
     { what: "a result of another type", answer: whole(200, { id: 1, result: [7] }), code: "invalidAgentResponse" },
     { what: "too much", answer: whole(200, { id: 1, result: "x".repeat(20_000) }), code: "contentTooLarge" },
-  ])("with $what is $code", async ({ what: _, answer, ...wanted }) => {
+  ])("an answer over JSON-RPC with $what is $code", async ({ what: _, answer, ...wanted }) => {
     await using served = await agent(answer);
     await expect(served.clients["JSONRPC"].getTask(getTask, {})).rejects.toMatchObject(wanted);
   });
 });
 
 describe("an answer over http-json", () => {
-  it.each(["", "{}", "null"])("of %j to a delete is a success", async (body) => {
+  it.each(["", "{}", "null"])("an answer of %j to a delete over HTTP+JSON is a success", async (body) => {
     const remove = validRequest("deleteTaskPushNotificationConfig");
     for (const status of body === "" ? [200, 204] : [200]) {
       await using served = await agent(whole(status, body));
@@ -100,12 +100,12 @@ describe("an answer over http-json", () => {
     { status: 502, body: "", code: "unavailable" },
     { status: 200, body: "<html>", code: "invalidAgentResponse" },
     { status: 200, body: "", code: "invalidAgentResponse" },
-  ])("of $status $body is $code", async ({ status, body, code }) => {
+  ])("the answer $status $body over HTTP+JSON is $code", async ({ status, body, code }) => {
     await using served = await agent(whole(status, body));
     await expect(served.clients["HTTP+JSON"].getTask(getTask, {})).rejects.toMatchObject({ code });
   });
 
-  it("is limited even without a declared length", async () => {
+  it("an answer over HTTP+JSON is limited even without a declared length", async () => {
     await using served = await agent((_, res) => {
       for (let piece = 0; piece < 20; piece++) res.write(" ".repeat(1_000));
       res.end("{}");
@@ -113,13 +113,13 @@ describe("an answer over http-json", () => {
     await expect(served.clients["HTTP+JSON"].getTask(getTask, {})).rejects.toMatchObject({ code: "contentTooLarge" });
   });
 
-  it("puts the tenant and the ids into the path", async () => {
+  it("a call over HTTP+JSON puts the tenant and the ids into the path", async () => {
     await using served = await agent(whole(200, task));
     await served.clients["HTTP+JSON"].getTask({ ...getTask, historyLength: 2 }, {});
     expect(served.calls).toEqual(["GET /api/n%C3%B8rth%2Fx/tasks/a%2Fb%3Acancel%3F%C3%A9?historyLength=2"]);
   });
 
-  it("is not asked for without an id", async () => {
+  it("a call over HTTP+JSON is not sent without an id", async () => {
     await using served = await agent(whole(200, task));
     const call = served.clients["HTTP+JSON"].getTask({ ...getTask, id: "" }, {});
     await expect(call).rejects.toMatchObject({ code: "invalidParams", violations: [{ field: "id" }] });
@@ -140,7 +140,7 @@ describe("a subscription over http-json", () => {
     ["405", whole(405, "no")],
     ["404", whole(404, "no")],
     ["that there is no such task", noTask],
-  ])("that GET answers with %s is opened by POST, and the next one by POST at once", async (_, get) => {
+  ])("a subscription that GET answers with %s is opened by POST, and the next one by POST at once", async (_, get) => {
     await using served = await agent(byVerb({ GET: get, POST: event }));
     const opened = () => itemsOf(served.clients["HTTP+JSON"].subscribeToTask(subscribe, {}));
     expect(await opened()).toHaveLength(1);
@@ -148,17 +148,20 @@ describe("a subscription over http-json", () => {
     expect(served.calls).toEqual([...both, both[1]]);
   });
 
-  it.each(["GET", "POST"])("to a missing task is asked for once where %s has opened one before", async (verb) => {
-    let isThere = true;
-    const answer: Answer = (req, res) => (isThere ? event : noTask)(req, res);
-    await using served = await agent(byVerb({ [verb]: answer }));
-    const opened = () => itemsOf(served.clients["HTTP+JSON"].subscribeToTask(subscribe, {}));
-    await opened();
-    isThere = false;
-    served.calls.length = 0;
-    await expect(opened()).rejects.toMatchObject({ code: "taskNotFound" });
-    expect(served.calls).toEqual([`${verb} /api/tasks/t:subscribe`]);
-  });
+  it.each(["GET", "POST"])(
+    "a subscription to a missing task is asked for once where %s has opened one before",
+    async (verb) => {
+      let isThere = true;
+      const answer: Answer = (req, res) => (isThere ? event : noTask)(req, res);
+      await using served = await agent(byVerb({ [verb]: answer }));
+      const opened = () => itemsOf(served.clients["HTTP+JSON"].subscribeToTask(subscribe, {}));
+      await opened();
+      isThere = false;
+      served.calls.length = 0;
+      await expect(opened()).rejects.toMatchObject({ code: "taskNotFound" });
+      expect(served.calls).toEqual([`${verb} /api/tasks/t:subscribe`]);
+    },
+  );
 
   it.each([
     { get: noTask, post: noTask, code: "taskNotFound", calls: both },
@@ -172,7 +175,7 @@ describe("a subscription over http-json", () => {
     { get: whole(405, ""), post: noTask, code: "taskNotFound", calls: both },
     { get: whole(404, "none"), post: whole(405, ""), code: "methodNotFound", calls: both },
     { get: whole(400, ""), post: event, code: "invalidParams", calls: both.slice(0, 1) },
-  ])("fails with $code after $calls", async ({ get, post, code, calls }) => {
+  ])("a subscription fails with $code after $calls", async ({ get, post, code, calls }) => {
     await using served = await agent(byVerb({ GET: get, POST: post }));
     const read = itemsOf(served.clients["HTTP+JSON"].subscribeToTask(subscribe, {}));
     await expect(read).rejects.toMatchObject({ code });
@@ -209,12 +212,12 @@ describe.each(httpBindings)("a stream over %s", (binding) => {
       text: `data: ${wrap({ progress: { at: 1 } })}\n\ndata: ${one}\n\n`,
       ids: [undefined],
     },
-  ])("with $what is read", async ({ text, ids }) => {
+  ])("a stream with $what is read", async ({ text, ids }) => {
     await using served = await agent(events(text));
     expect((await read(served)).map(({ id }) => id)).toEqual(ids);
   });
 
-  it("that is one JSON answer is read as one event", async () => {
+  it("a stream that is one JSON answer is read as one event", async () => {
     await using served = await agent(whole(200, one));
     expect(await read(served)).toMatchObject([{ response: { payload: { case: "task", value: { id: "t" } } } }]);
   });
@@ -222,12 +225,12 @@ describe.each(httpBindings)("a stream over %s", (binding) => {
   it.each([
     { what: "an event that is no JSON", text: "data: <html>\n\n", code: "invalidAgentResponse" },
     { what: "an event over the limit", text: `data: ${"x".repeat(20_000)}\n\n`, code: "contentTooLarge" },
-  ])("with $what fails with $code", async ({ text, code }) => {
+  ])("a stream with $what fails with $code", async ({ text, code }) => {
     await using served = await agent(events(text));
     await expect(read(served)).rejects.toMatchObject({ code });
   });
 
-  it("that is cut off is reported as broken after its last event", async () => {
+  it("a stream that is cut off is reported as broken after its last event", async () => {
     await using served = await agent((_, res) => {
       res.writeHead(200, { "Content-Type": "text/event-stream" });
       res.write(`data: ${one}\n\ndata: {"half`, () => res.destroy());

@@ -50,20 +50,23 @@ function countingService() {
 }
 
 describe.each(Object.entries(shapes))("a large request with %s", (_, make) => {
-  it.each(httpBindings)("is parsed, read and measured in steps over %s, and answered in pieces", async (binding) => {
-    const { service, counts } = countingService();
-    await using served = await httpAgent(service);
-    await served.clients[binding].sendMessage(make(), {});
-    const [parsing, reading, ...replies] = counts;
-    expect([parsing, reading]).toEqual([1, 2]);
-    const request = make();
-    const echoes = (request.message?.parts ?? []).some(
-      ({ content }) => JSON.stringify(content.value ?? "").length > 1e5,
-    );
-    if (echoes) expect(Math.max(...replies)).toBeGreaterThan(5);
-  });
+  it.each(httpBindings)(
+    "a large request is parsed, read and measured in steps over %s, and answered in pieces",
+    async (binding) => {
+      const { service, counts } = countingService();
+      await using served = await httpAgent(service);
+      await served.clients[binding].sendMessage(make(), {});
+      const [parsing, reading, ...replies] = counts;
+      expect([parsing, reading]).toEqual([1, 2]);
+      const request = make();
+      const echoes = (request.message?.parts ?? []).some(
+        ({ content }) => JSON.stringify(content.value ?? "").length > 1e5,
+      );
+      if (echoes) expect(Math.max(...replies)).toBeGreaterThan(5);
+    },
+  );
 
-  it("is read and measured in steps over gRPC", async () => {
+  it("a large request is read and measured in steps over gRPC", async () => {
     const { service, counts } = countingService();
     await using served = await grpcAgent(service);
     await served.client.sendMessage(make(), {});

@@ -27,7 +27,7 @@ describe("the access log", () => {
     { reason: undefined, code: "CANCELLED" },
     { reason: new DOMException("aborted", "AbortError"), code: "CANCELLED" },
     { reason: new A2AError("deadlineExceeded", "too late"), code: "deadlineExceeded" },
-  ])("hears why a caller left, whatever its operation makes of it: $code", ({ reason, code }) => {
+  ])("the access log hears why a caller left, whatever its operation makes of it: $code", ({ reason, code }) => {
     const { call, ended } = callLogged();
     call.leave(reason);
     call.publicError(new TypeError("aborted"));
@@ -36,7 +36,7 @@ describe("the access log", () => {
     expect(ended.map(({ meter }) => meter.code)).toEqual([code]);
   });
 
-  it("hears the first error of a call", () => {
+  it("the access log hears the first error of a call", () => {
     const { call, ended } = callLogged();
     call.publicError(new A2AError("parseError", "no JSON"));
     call.leave();

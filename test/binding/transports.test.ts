@@ -44,7 +44,7 @@ function arriving(binding: string, code: ErrorCode): { readonly code: ErrorCode;
 
 describe.each(httpBindings)("over %s", (binding) => {
   // Requirements: V1-EQ-1
-  it.each(operations)("$name carries its request and its reply", async (operation) => {
+  it.each(operations)("$name carries its request and its reply over every transport", async (operation) => {
     const requests: AnyMessage[] = [];
     await using served = await httpAgent(serviceOf(recording(operation, requests)));
     const request = validRequest(operation.name);
@@ -60,7 +60,7 @@ describe.each(httpBindings)("over %s", (binding) => {
   });
 
   // Requirements: V1-ERR-17
-  it.each(errorCodes)("%s survives the round trip", async (code) => {
+  it.each(errorCodes)("the error %s survives the round trip over every transport", async (code) => {
     const error = new A2AError(code, "just so", {
       violations: [{ field: "message.parts[0]", description: "is odd" }],
       metadata: { taskId: "t" },
@@ -74,7 +74,7 @@ describe.each(httpBindings)("over %s", (binding) => {
     expect(got).toMatchObject({ ...arriving(binding, code), violations, metadata, retryAfterMs, challenge });
   });
 
-  it.each(errorCodes)("%s before the first event is a unary error, after it an event", async (code) => {
+  it.each(errorCodes)("the error %s before the first event is a unary error, after it an event", async (code) => {
     await using served = await httpAgent(
       serviceOf({
         async *sendStreamingMessage({ metadata }) {

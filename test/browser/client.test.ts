@@ -74,11 +74,14 @@ describe.skipIf(!hasChromium).each(["inPage", "inWorker"])("the client of a brow
     ["httpJson", "HTTP+JSON"],
     ["connect", "CONNECT"],
     ["grpcWeb", "GRPC"],
-  ] as const)("reads the card of another origin, sends and streams: %s", async (scenario, binding) => {
-    expect(await run(place, scenario)).toEqual({ card: "Counter", binding, text: "SHOUT", streamed: numbers(5) });
-  });
+  ] as const)(
+    "the client of a browser reads the card of another origin, sends and streams: %s",
+    async (scenario, binding) => {
+      expect(await run(place, scenario)).toEqual({ card: "Counter", binding, text: "SHOUT", streamed: numbers(5) });
+    },
+  );
 
-  it("loads what speaks Connect and gRPC-Web when it is needed", async () => {
+  it("the client of a browser loads what speaks Connect and gRPC-Web when it is needed", async () => {
     const onDemand = site.filesWith("src/binding/connect/client.ts");
     expect(onDemand).toHaveLength(1);
     const before = site.loaded.length;
@@ -90,17 +93,17 @@ describe.skipIf(!hasChromium).each(["inPage", "inWorker"])("the client of a brow
     expect(site.loaded.slice(before)).toContain(onDemand[0]);
   });
 
-  it("gets every event once when the connection breaks in the middle", async () => {
+  it("the client of a browser gets every event once when the connection breaks in the middle", async () => {
     broken = 0;
     expect(await run(place, "resume")).toEqual({ texts: numbers(40), recovered: [] });
     expect(broken).toBeGreaterThan(0);
   });
 
-  it("puts a stream together", async () => {
+  it("the client of a browser puts a stream together", async () => {
     expect(await run(place, "putTogether")).toEqual({ count: 5, isSameText: true, state: "completed" });
   });
 
-  it("distinguishes errors by code, and reads the challenge", async () => {
+  it("the client of a browser distinguishes errors by code, and reads the challenge", async () => {
     expect(await run(place, "errors")).toEqual({
       unknownTask: { code: "taskNotFound" },
       agent: { code: "unsupportedOperation" },
@@ -109,11 +112,11 @@ describe.skipIf(!hasChromium).each(["inPage", "inWorker"])("the client of a brow
     });
   });
 
-  it("may send an API key and extensions", async () => {
+  it("the client of a browser may send an API key and extensions", async () => {
     expect(await run(place, "headers")).toBe("key-7");
   });
 
-  it("frees the connection of a stream that it leaves", async () => {
+  it("the client of a browser frees the connection of a stream that it leaves", async () => {
     const left = relay.streamLeft();
     expect(await run(place, "leave")).toBe("left");
     await left;

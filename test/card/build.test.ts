@@ -17,7 +17,7 @@ const capabilities: RunningCapabilities = { streaming: true, pushNotifications: 
 const build = (more: Partial<CardOptions> = {}, running: Partial<RunningCapabilities> = {}) =>
   buildCard({ options: { ...options, ...more }, addresses: mounted, capabilities: { ...capabilities, ...running } });
 
-it("makes a whole card of a name, a description and a version", () => {
+it("a whole card is made of a name, a description and a version", () => {
   expect(writeCard(build())).toEqual({
     name: "Port Planner 2",
     description: "Plans berths",
@@ -35,11 +35,11 @@ it("makes a whole card of a name, a description and a version", () => {
   });
 });
 
-it("gives an agent whose name has no letters a skill too", () => {
+it("the card of an agent whose name has no letters has a skill too", () => {
   expect(build({ name: "!!" }).skills[0]).toMatchObject({ id: "agent", tags: ["agent"] });
 });
 
-it("keeps everything that the author set", () => {
+it("a card keeps everything that the author set", () => {
   const fields = {
     provider: { organization: "Port Authority", url: "https://port.example" },
     documentationUrl: "https://port.example/docs",
@@ -64,7 +64,7 @@ it("keeps everything that the author set", () => {
   expect(writeCard(build({ ...fields, extensions }))).toMatchObject({ ...fields, capabilities: { extensions } });
 });
 
-it("does not change with the options that it was made of", () => {
+it("a card does not change with the options that it was made of", () => {
   const params = { limit: 1 };
   const tags = ["tug"];
   const card = build({
@@ -82,7 +82,7 @@ it.each([
   ["nothing that does not run", {}, { pushNotifications: false }, { streaming: true, pushNotifications: false }],
   ["nothing that the author turned off", { capabilities: { streaming: false } }, {}, { streaming: false }],
   ["an extended card when there is one", { extended: {} }, {}, { extendedAgentCard: true }],
-])("declares %s", (_, more, running, expected) => {
+])("a card declares %s", (_, more, running, expected) => {
   expect(build(more, running).capabilities).toMatchObject(expected);
 });
 
@@ -95,11 +95,11 @@ it.each([
   ],
   ["streams that no binding has", { capabilities: { streaming: true } }, { streaming: false }, /streaming is true/],
   ["an extended card for strangers", { extended: {} }, { authentication: false }, /card\.extended .* `authenticate`/],
-])("refuses to declare %s", (_, more, running, message) => {
+])("a card refuses to declare %s", (_, more, running, message) => {
   expect(() => build(more, running)).toThrow(message);
 });
 
-it("reports all problems at once", () => {
+it("a card reports all problems at once", () => {
   const broken = () =>
     buildCard({
       options: { ...options, name: "", capabilities: { pushNotifications: true } },
@@ -122,6 +122,6 @@ it.each([
     { skills: [{ ...skill, inputModes: ["text/csv"] }] },
     ["text/plain", "text/csv"],
   ],
-])("knows the input modes to insist on: %s", (_, more, expected) => {
+])("a card knows the input modes to insist on: %s", (_, more, expected) => {
   expect(namedInputModes({ ...options, ...more })).toEqual(expected);
 });

@@ -19,6 +19,6 @@ it.each([
   ["an earlier time", { "if-modified-since": before }, false],
   ["no HTTP date", { "if-modified-since": "2099" }, false],
   ["no date at all", { "if-modified-since": "soon GMT" }, false],
-] as const)("a caller that has %s: fresh is %s", (_, headers: Readonly<Record<string, string>>, fresh) => {
+] as const)("a caller that has %s has a fresh card: %s", (_, headers: Readonly<Record<string, string>>, fresh) => {
   expect(isFresh({ header: (name) => headers[name] }, validators)).toBe(fresh);
 });

@@ -7,11 +7,11 @@ const grpc = { url: "http://p", transport: "GRPC" };
 const own = { url: "http://p", transport: "urn:port:own" };
 const main = { url: rpc.url, preferredTransport: "JSONRPC" };
 
-it("finds nothing wrong with places that each have their transport, with another binding beside one of ours", () => {
+it("the check of addresses finds nothing wrong with places that each have their transport", () => {
   expect(addressProblems("0.3", { ...main, additionalInterfaces: [rpc, rest, grpc, own, rpc] })).toEqual([]);
 });
 
-it("accepts a card without interfaces", () => {
+it("the check of addresses accepts a card without interfaces", () => {
   expect(addressProblems("1.0", { supportedInterfaces: [] })).toEqual([]);
 });
 
@@ -37,6 +37,6 @@ it.each([
     { url: own.url, preferredTransport: own.transport, additionalInterfaces: [own] },
     "the card of 0.3 lists none of JSONRPC, GRPC, HTTP+JSON: mount one, or leave 0.3 out of the versions",
   ],
-])("finds %s", (_, card, problem) => {
+])("the check of addresses finds %s", (_, card, problem) => {
   expect(addressProblems("0.3", card)).toEqual([problem]);
 });

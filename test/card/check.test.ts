@@ -5,11 +5,11 @@ import type { MountAddress } from "../../src/card/mounts.js";
 const card = { name: "Port Planner", description: "Plans berths", version: "3.1.0" };
 const skill = { id: "berth", name: "Berths", description: "Finds free berths", tags: ["berth"] };
 
-it("finds nothing wrong with a name, a description and a version", () => {
+it("the check of a card finds nothing wrong with a name, a description and a version", () => {
   expect(cardProblems(card)).toEqual([]);
 });
 
-it("finds no problem in a complete card", () => {
+it("the check of a card finds no problem in a complete card", () => {
   const full = {
     ...card,
     provider: { organization: "Port Authority", url: "https://port.example" },
@@ -120,11 +120,11 @@ it.each([
     { ...card, cacheMaxAgeSeconds: -1 },
     "card.cacheMaxAgeSeconds must be a whole number from 0 to 31536000, not -1",
   ],
-])("says what to change about %s", (_, options, problem) => {
+])("the check of a card says what to change about %s", (_, options, problem) => {
   expect(cardProblems(options)).toContainEqual(expect.stringContaining(problem));
 });
 
-it("terminates on circular params", () => {
+it("the check of a card terminates on circular params", () => {
   const params: Record<string, unknown> = {};
   params["left"] = params;
   params["right"] = params;
@@ -134,12 +134,12 @@ it("terminates on circular params", () => {
   ]);
 });
 
-it("checks a hostile media type in no time", () => {
+it("the check of a card checks a hostile media type in no time", () => {
   const mode = `a/b${" ;a=a".repeat(5_000)};`;
   expect(cardProblems({ ...card, defaultInputModes: [mode] })).toHaveLength(1);
 });
 
-it("asks an extended card for nothing that is in the public one", () => {
+it("the check of a card asks an extended card for nothing that is in the public one", () => {
   expect(additionProblems({})).toEqual([]);
   expect(additionProblems({ capabilities: {} })).toHaveLength(1);
 });
@@ -163,15 +163,15 @@ it.each([
   ["a patch version", [{ ...rpc, version: "1.0.1" }], "needs a version of the form Major.Minor"],
   ["no binding", [{ ...rpc, binding: "" }], "needs the name of its binding"],
   ["one interface twice", [rpc, rpc], "the interface JSONRPC 1.0 is mounted twice at https://port.example/json-rpc"],
-])("finds %s", (_, mounted, problem) => {
+])("the check of a card finds %s", (_, mounted, problem) => {
   expect(interfaceProblems(mounted)).toContainEqual(expect.stringContaining(problem));
 });
 
-it("takes one address for two versions, and one interface for two tenants", () => {
+it("the check of a card takes one address for two versions, and one interface for two tenants", () => {
   expect(interfaceProblems([rpc, { ...rpc, version: "0.3" }, { ...rpc, tenant: "north" }])).toEqual([]);
 });
 
-it("writes one problem on one line, and several as a list", () => {
+it("the check of a card writes one problem on one line, and several as a list", () => {
   expect(new CardError(["a"]).message).toBe("a");
   expect(new CardError(["a", "b"]).message).toBe("2 problems:\n- a\n- b");
 });

@@ -48,23 +48,26 @@ const urlIn = (body: string): unknown =>
   (JSON.parse(body) as { supportedInterfaces: JsonObject[] }).supportedInterfaces[0]?.["url"];
 
 // Requirements: V1-CARD-6, V03-CARD-1, V03-DISC-1
-it.each(["/.well-known/agent-card.json", "/.well-known/agent.json"])("serves the card at %s", async (path) => {
-  await using server = await listen(serve().endpoint);
-  const { status, headers, body } = await server.ask({ path });
-  expect(status).toBe(200);
-  expect(headers).toMatchObject({
-    "content-type": "application/json",
-    "content-length": String(Buffer.byteLength(body)),
-    "cache-control": "public, max-age=300, no-transform",
-    "last-modified": "Wed, 04 Mar 2026 05:06:07 GMT",
-    etag: `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"`,
-  });
-  expect(headers.vary).toBeUndefined();
-  const base = `http://127.0.0.1:${server.port}`;
-  expect(JSON.parse(body)).toEqual(writeCard(cardAt({ base, grpc: "" }, [newest])));
-});
+it.each(["/.well-known/agent-card.json", "/.well-known/agent.json"])(
+  "the card endpoint serves the card at %s",
+  async (path) => {
+    await using server = await listen(serve().endpoint);
+    const { status, headers, body } = await server.ask({ path });
+    expect(status).toBe(200);
+    expect(headers).toMatchObject({
+      "content-type": "application/json",
+      "content-length": String(Buffer.byteLength(body)),
+      "cache-control": "public, max-age=300, no-transform",
+      "last-modified": "Wed, 04 Mar 2026 05:06:07 GMT",
+      etag: `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"`,
+    });
+    expect(headers.vary).toBeUndefined();
+    const base = `http://127.0.0.1:${server.port}`;
+    expect(JSON.parse(body)).toEqual(writeCard(cardAt({ base, grpc: "" }, [newest])));
+  },
+);
 
-it("answers HEAD with the headers of GET and nothing else", async () => {
+it("the card endpoint answers HEAD with the headers of GET and nothing else", async () => {
   await using server = await listen(serve().endpoint);
   const { date: _, ...get } = (await server.ask()).headers;
   const { status, headers, body } = await server.ask({ method: "HEAD" });
@@ -73,7 +76,7 @@ it("answers HEAD with the headers of GET and nothing else", async () => {
   expect(body).toBe("");
 });
 
-it.each(["GET", "HEAD"])("answers %s with 304 if the caller has the current card", async (method) => {
+it.each(["GET", "HEAD"])("the card endpoint answers %s with 304 if the caller has the current card", async (method) => {
   await using server = await listen(serve().endpoint);
   const { headers } = await server.ask();
   const { etag = "" } = headers;
@@ -89,22 +92,25 @@ it.each(["GET", "HEAD"])("answers %s with 304 if the caller has the current card
   expect((await server.ask({ method, headers: since })).status).toBe(304);
 });
 
-it.each(["POST", "PUT", "DELETE", "PATCH"])("refuses %s and names what is allowed", async (method) => {
-  await using server = await listen(serve().endpoint);
-  const { status, headers } = await server.ask({ method });
-  expect(status).toBe(405);
-  expect(headers.allow).toBe("GET, HEAD");
-});
+it.each(["POST", "PUT", "DELETE", "PATCH"])(
+  "the card endpoint refuses %s and names what is allowed",
+  async (method) => {
+    await using server = await listen(serve().endpoint);
+    const { status, headers } = await server.ask({ method });
+    expect(status).toBe(405);
+    expect(headers.allow).toBe("GET, HEAD");
+  },
+);
 
 it.each(["/", "/.well-known/agent-card.json/", "/.well-known/agent-card", "/x/.well-known/agent-card.json"])(
-  "leaves %s to others",
+  "the card endpoint leaves %s to others",
   async (path) => {
     await using server = await listen(serve().endpoint);
     expect((await server.ask({ path })).status).toBe(404);
   },
 );
 
-it("gives each caller the host it asked for, with an entity tag per host", async () => {
+it("the card endpoint gives each caller the host it asked for, with an entity tag per host", async () => {
   await using server = await listen(serve().endpoint);
   const one = await server.ask({ headers: { Host: "one.example" } });
   const two = await server.ask({ headers: { Host: "two.example:81" } });
@@ -112,7 +118,7 @@ it("gives each caller the host it asked for, with an entity tag per host", async
   expect(one.headers.etag).not.toBe(two.headers.etag);
 });
 
-it("refuses a host that cannot be one, unless the public URL is known", async () => {
+it("the card endpoint refuses a host that cannot be one, unless the public URL is known", async () => {
   await using open = await listen(serve().endpoint);
   const headers = { Host: "evil.example/x" };
   expect(await open.ask({ headers })).toMatchObject({ status: 400, body: expect.not.stringContaining("evil") });
@@ -120,7 +126,7 @@ it("refuses a host that cannot be one, unless the public URL is known", async ()
   expect(urlIn((await publicServer.ask({ headers })).body)).toBe("https://port.example/json-rpc");
 });
 
-it("names the headers of a trusted proxy in Vary", async () => {
+it("the card endpoint names the headers of a trusted proxy in Vary", async () => {
   await using server = await listen(serve({ urls: { trustProxy: ["127.0.0.1"] } }).endpoint);
   const { headers, body } = await server.ask({
     headers: { "X-Forwarded-Proto": "https", "X-Forwarded-Host": "port.example" },
@@ -162,7 +168,7 @@ describe("of an agent that serves two versions", () => {
     expect(answers.map((answer) => answer.headers.vary)).toEqual(["A2A-Version", "A2A-Version"]);
   });
 
-  it("each form of the card has its own entity tag", async () => {
+  it("each form of the card of two versions has its own entity tag", async () => {
     await using server = await listen(serve({ versions: [newest, older] }).endpoint);
     const ask = (headers: Record<string, string>) => server.ask({ headers });
     const tags = [await ask({}), await ask({ "A2A-Version": "1.0" }), await ask({ "A2A-Version": "0.3" })].map(
@@ -175,7 +181,7 @@ describe("of an agent that serves two versions", () => {
     expect((await ask({ "If-None-Match": pure, "A2A-Version": "1.0" })).status).toBe(304);
   });
 
-  it("every caller gets the card of the newest when nothing is mounted for the other", async () => {
+  it("every caller gets the card of the newest version when nothing is mounted for the other", async () => {
     await using server = await listen(
       serve({ versions: [newest, older], mounted: [newest], audience: "0.3" }).endpoint,
     );
@@ -185,7 +191,7 @@ describe("of an agent that serves two versions", () => {
   });
 });
 
-it("makes the card once for each place, and keeps no more than 16 places", async () => {
+it("the card endpoint makes the card once for each place, and keeps no more than 16 places", async () => {
   const { places, endpoint } = serve();
   await using server = await listen(endpoint);
   const ask = (host: string) => server.ask({ headers: { Host: host } });

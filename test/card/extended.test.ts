@@ -19,11 +19,11 @@ const base = buildCard({
   capabilities: { streaming: true, pushNotifications: false, authentication: true },
 });
 
-it("is the public card when there is nothing more", () => {
+it("the extended card is the public card when there is nothing more", () => {
   expect(writeCard(extendedCard(base, {}))).toEqual(writeCard(base));
 });
 
-it("adds skills and extensions, and replaces everything else", () => {
+it("the extended card adds skills and extensions, and replaces everything else", () => {
   const tug = { ...skill, id: "tug", name: "Tugs" };
   const card = extendedCard(base, {
     description: "Plans berths and tugs",
@@ -49,7 +49,7 @@ it("adds skills and extensions, and replaces everything else", () => {
   });
 });
 
-it("puts a skill and an extension with a known name in the place of the old", () => {
+it("the extended card puts a skill and an extension with a known name in the place of the old", () => {
   const { skills, capabilities } = extendedCard(base, {
     skills: [{ ...skill, name: "All berths" }],
     extensions: [{ uri: "urn:port:geo:v1", required: true }],
@@ -58,7 +58,7 @@ it("puts a skill and an extension with a known name in the place of the old", ()
   expect(capabilities?.extensions.map(({ required }) => required)).toEqual([true]);
 });
 
-it("leaves the public card as it was", () => {
+it("the extended card leaves the public card as it was", () => {
   const before = writeCard(base);
   const card = extendedCard(base, { skills: [{ ...skill, id: "tug" }] });
   card.skills[0]?.tags.push("changed");
@@ -66,7 +66,7 @@ it("leaves the public card as it was", () => {
   expect(writeCard(base)).toEqual(before);
 });
 
-it("refuses additions that contradict themselves", () => {
+it("the extended card refuses additions that contradict themselves", () => {
   expect(() => extendedCard(base, { skills: [{ ...skill, tags: [] }] })).toThrow(
     /card\.extended\.skills\[0\]\.tags is empty/,
   );

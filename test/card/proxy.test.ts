@@ -15,11 +15,11 @@ it.each([
   ["the peer is a stranger", ["10.0.0.0/8"], stranger],
   ["the peer's address is unknown", ["10.0.0.0/8"], ""],
   ["the peer is of the other family", ["::/0"], inner],
-] as const)("trusts no header when %s", (_, trust, from) => {
+] as const)("no header of a proxy is trusted when %s", (_, trust, from) => {
   expect(read(trust, { "x-forwarded-host": "port.example" }, from)).toBeUndefined();
 });
 
-it("ignores what an untrusted peer wrote before the trusted proxy", () => {
+it("what an untrusted peer wrote before the trusted proxy is ignored", () => {
   const headers = {
     "x-forwarded-for": `198.51.100.1, ${stranger}`,
     "x-forwarded-host": "evil.example, port.example",
@@ -28,18 +28,18 @@ it("ignores what an untrusted peer wrote before the trusted proxy", () => {
   expect(read(["10.0.0.0/8"], headers)).toEqual({ host: "port.example", proto: "https", prefix: undefined });
 });
 
-it("follows trusted proxies to the outermost of them", () => {
+it("trusted proxies are followed to the outermost of them", () => {
   const headers = { "x-forwarded-for": `${stranger}, ${outer}`, "x-forwarded-host": "port.example, inside.example" };
   expect(read(["10.0.0.0/8"], headers)?.host).toBe("port.example");
   expect(read([inner], headers)?.host).toBe("inside.example");
 });
 
-it("takes the one value that a proxy set for all of them", () => {
+it("the one value that a proxy set for all of them is taken", () => {
   const headers = { "x-forwarded-for": `${stranger}, ${outer}`, "x-forwarded-host": "port.example" };
   expect(read(["10.0.0.0/8"], headers)?.host).toBe("port.example");
 });
 
-it("takes the first value when every peer is trusted", () => {
+it("the first value is taken when every peer is trusted", () => {
   expect(read(true, { "x-forwarded-host": "port.example, inside.example" })?.host).toBe("port.example");
 });
 
@@ -53,16 +53,16 @@ it.each([
   ["for=unknown", {}],
   ['host="port.example', {}],
   ["", {}],
-])("reads `Forwarded: %s`", (forwarded, expected) => {
+])("the header `Forwarded: %s` is read", (forwarded, expected) => {
   expect(read(["10.0.0.0/8"], { forwarded })).toEqual(expected);
 });
 
-it("uses `Forwarded` only when no X-Forwarded header says the same", () => {
+it("`Forwarded` is used only when no X-Forwarded header says the same", () => {
   const headers = { forwarded: "host=evil.example", "x-forwarded-host": "port.example" };
   expect(read(true, headers)?.host).toBe("port.example");
 });
 
-it("does not read headers that are longer than any route", () => {
+it("headers of a proxy that are longer than any route are not read", () => {
   const quotes = '"\\'.repeat(20_000);
   expect(read(true, { forwarded: `host=port.example;x=${quotes}` })?.host).toBeUndefined();
   expect(read(true, { "x-forwarded-host": `${"a,".repeat(20_000)}port.example` })?.host).toBeUndefined();
@@ -81,7 +81,7 @@ describe("the network that a call comes from", () => {
     ["2001:db8:0:0:ffff::1", "32.1.13.184.0.0.0.0/64"],
     ["192.0.2.7, unknown", inner],
     ["", inner],
-  ])("behind `X-Forwarded-For: %s` is %s", (addresses, network) => {
+  ])("the network of a call behind `X-Forwarded-For: %s` is %s", (addresses, network) => {
     expect(findNetwork({ "x-forwarded-for": addresses })).toBe(network);
     expect(findNetwork({ "x-forwarded-for": addresses }, ["10.0.0.0/8"], stranger)).toBe(stranger);
   });
@@ -94,11 +94,11 @@ describe("the network that a call comes from", () => {
     ['for=192.0.2.7;by=", for=192.0.2.1;host="a.example";proto=https', inner],
     ['for=192.0.2.7;by="\\, for=192.0.2.1;host="a.example"', inner],
     [`for=192.0.2.1, by=${"x".repeat(2048)}`, inner],
-  ])("behind `Forwarded: %s` is %s", (forwarded, network) => {
+  ])("the network of a call behind `Forwarded: %s` is %s", (forwarded, network) => {
     expect(findNetwork({ forwarded })).toBe(network);
   });
 
-  it("is the proxy where it cannot be known which header the proxy wrote", () => {
+  it("the network of a call is the proxy where it cannot be known which header the proxy wrote", () => {
     const both = { "x-forwarded-for": "192.0.2.1", forwarded: "for=192.0.2.7, for=192.0.2.1" };
     expect(findNetwork(both)).toBe("192.0.2.1");
     expect(findNetwork({ ...both, "x-forwarded-for": "192.0.2.7" })).toBe(inner);

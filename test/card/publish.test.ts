@@ -31,12 +31,12 @@ const caller = (host: string) => ({
   header: (name: string) => (name === "host" ? host : undefined),
 });
 
-it("reports problems of the card and of the addresses at once", () => {
+it("a published card reports problems of the card and of the addresses at once", () => {
   const broken = () => publish({ name: "" }, { urls: { publicUrl: "port.example" } });
   expect(broken).toThrow(/2 problems:\n- card\.name is empty.*\n- publicUrl must be an absolute URL/);
 });
 
-it("lists what is mounted at the agent's own address, or at the caller's", () => {
+it("a published card lists what is mounted at the agent's own address, or at the caller's", () => {
   const published = publish();
   published.mount([grpc, { ...rpc, tenant: "north" }]);
   const urls = (from?: string) =>
@@ -47,7 +47,7 @@ it("lists what is mounted at the agent's own address, or at the caller's", () =>
   expect(published.card().supportedInterfaces[1]?.tenant).toBe("north");
 });
 
-it("serves nothing before something is mounted, and a fresh card when that changes", async () => {
+it("a published card serves nothing before something is mounted, and a fresh card when that changes", async () => {
   const published = publish({ cacheMaxAgeSeconds: 0 });
   await using server = await listen(published.endpoint);
   expect((await server.ask()).status).toBe(404);
@@ -66,7 +66,7 @@ it("serves nothing before something is mounted, and a fresh card when that chang
 it.each([
   ["nothing", [], /mounted on no binding/],
   ["one interface twice", [rpc, rpc], /mounted twice/],
-])("refuses to be mounted on %s, and stays as it was", (_, mounts, message) => {
+])("a published card refuses to be mounted on %s, and stays as it was", (_, mounts, message) => {
   const published = publish();
   published.mount([grpc]);
   expect(() => published.mount(mounts)).toThrow(message);
@@ -82,12 +82,12 @@ it.each([
     "0.2",
     'card.audience must be "both" or a version that is served (1.0, 0.3), not "0.2"',
   ],
-])("refuses to be for %s", (_, audience, problem) => {
+])("a published card refuses to be for %s", (_, audience, problem) => {
   const versions = [v1, older] as const;
   expect(() => publish({ audience: audience as "0.2" }, { versions })).toThrow(problem);
 });
 
-it("refuses readers that could call none of its interfaces", () => {
+it("a published card refuses readers that could call none of its interfaces", () => {
   const published = publish({ audience: "0.3" }, { versions: [v1, older] });
   expect(() => published.mount([rpc])).toThrow(
     "card.audience is 0.3, but nothing is mounted that its readers can call",
@@ -97,7 +97,7 @@ it("refuses readers that could call none of its interfaces", () => {
 });
 
 // Requirements: V03-CARD-9
-it("refuses to be mounted where no reader of an older version finds a transport that it knows", () => {
+it("a published card refuses to be mounted where no reader of an older version finds a transport that it knows", () => {
   const published = publish({}, { versions: [v1, older] });
   const own: Mount = { binding: "urn:port:pigeon", version: "0.3", path: "/pigeon" };
   expect(() => published.mount([rpc, own])).toThrow(
@@ -105,11 +105,11 @@ it("refuses to be mounted where no reader of an older version finds a transport 
   );
 });
 
-it("has no extended card when the author gave none", () => {
+it("a published card has no extended card when the author gave none", () => {
   expect(publish().extended).toBeUndefined();
 });
 
-it("shows a known caller more, at the address that it asked", async () => {
+it("a published extended card shows a known caller more, at the address that it asked", async () => {
   const published = publish({ extended: { skills: [skill] } });
   published.mount([rpc]);
   const card = await published.extended?.({ owner: "ann" }, caller("port.example"));
@@ -117,7 +117,7 @@ it("shows a known caller more, at the address that it asked", async () => {
   expect(card?.supportedInterfaces[0]?.url).toBe("https://port.example/json-rpc");
 });
 
-it("shows each caller the result of the author's function", async () => {
+it("a published extended card shows each caller the result of the author's function", async () => {
   const { extended } = publish({
     extended: async ({ owner }) => (owner === "ann" ? { description: `For ${owner}` } : undefined),
   });
@@ -125,7 +125,7 @@ it("shows each caller the result of the author's function", async () => {
   await expect(extended?.({ owner: "bob" })).rejects.toMatchObject({ code: "extendedAgentCardNotConfigured" });
 });
 
-it("hands on the refusal of the author's function, and refuses what contradicts itself", async () => {
+it("a published extended card hands on the refusal of the author's function", async () => {
   const denied = new A2AError("permissionDenied", "staff only");
   const { extended } = publish({
     extended: ({ owner }) => {

@@ -72,14 +72,14 @@ it.each(["protojson", "go"] as const)("the card and the extended one write scope
   }
 });
 
-it("the form is that of the specification unless the card asks for another", async () => {
+it("the form of requirements is that of the specification unless the card asks for another", async () => {
   await using server = await serve({ ...options, card: cardOf() });
   expect(await readCard(server.url + cardPath)).toMatchObject({
     securityRequirements: [{ schemes: { key: { list: ["read"] } } }],
   });
 });
 
-it("a gateway reads both forms, and writes its own", async () => {
+it("a gateway reads both forms of requirements, and writes its own", async () => {
   await using agent = await serve({ ...options, card: cardOf("go") });
   const upstream = { upstream: agent.url, forward: ["x-key"], port: 0, logger: false } as const;
   await using plain = await gateway(upstream);
@@ -92,7 +92,7 @@ it("a gateway reads both forms, and writes its own", async () => {
   });
 });
 
-it("a form that does not exist, or the requirements themselves, are refused", async () => {
+it("a form of requirements that does not exist, or the requirements themselves, are refused", async () => {
   const start = (securityRequirements: unknown) =>
     serve({ ...options, card: { ...cardOf(), securityRequirements } as never });
   await expect(start("proto")).rejects.toThrow(/card\.securityRequirements must be "protojson" or "go"/);

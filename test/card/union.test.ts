@@ -54,7 +54,7 @@ function requireCard(card: JsonObject | undefined): JsonObject {
   return card ?? {};
 }
 
-it("is one card in which readers of 1.0 and of 0.3 find the same facts as in cards of their own", () => {
+it("the union is one card in which readers of 1.0 and of 0.3 find the same facts as in cards of their own", () => {
   expect(newest.readCard(union)).toEqual(everything);
   const older = third.readCard(union);
   expect(older).toEqual(third.readCard(third.writeCard(everything)));
@@ -64,13 +64,13 @@ it("is one card in which readers of 1.0 and of 0.3 find the same facts as in car
 it.each([
   ["0.2", second],
   ["0.1", first],
-])("contains every member of the card of %s, in this form or a newer one", (_, version) => {
+])("the union contains every member of the card of %s, in this form or a newer one", (_, version) => {
   expect(Object.keys(union)).toEqual(expect.arrayContaining(Object.keys(requireCard(version.writeCard(everything)))));
   expect(union).toMatchObject({ url: requireCard(version.writeCard(everything))["url"] });
 });
 
 // Requirements: IOP-5
-it("lists the interfaces of 0.3 only for readers of 0.3, and all of them for readers of 1.0", () => {
+it("the union lists the interfaces of 0.3 only for readers of 0.3, and all of them for readers of 1.0", () => {
   expect(union).toMatchObject({
     protocolVersion: "0.3.0",
     url: "https://quay.example/json-rpc",
@@ -83,7 +83,7 @@ it("lists the interfaces of 0.3 only for readers of 0.3, and all of them for rea
   expect(union["supportedInterfaces"]).toHaveLength(7);
 });
 
-it("has each scheme and each skill in all of their forms, and no two alternatives put together", () => {
+it("the union has each scheme and each skill in all of their forms, and no two alternatives put together", () => {
   expect(union).toMatchObject({
     securitySchemes: {
       bearer: {
@@ -103,7 +103,7 @@ it("has each scheme and each skill in all of their forms, and no two alternative
   ]);
 });
 
-it("uses the newest form where a member has several", () => {
+it("the union uses the newest form where a member has several", () => {
   expect(union["defaultInputModes"]).toEqual(["text/plain"]);
   expect(union["capabilities"]).toEqual({
     streaming: true,
@@ -113,7 +113,7 @@ it("uses the newest form where a member has several", () => {
   });
 });
 
-it("is a document of two versions as agents write it", () => {
+it("the union is a document of two versions as agents write it", () => {
   const card = newest.readCard(forBoth);
   expect(unionCard([newest, third].map((version) => requireCard(version.writeCard(card))))).toMatchObject({
     ...forBoth,
@@ -121,7 +121,7 @@ it("is a document of two versions as agents write it", () => {
   });
 });
 
-it("merges a skill with the one of the same id, wherever it is, and no other list entries", () => {
+it("the union merges a skill with the one of the same id, wherever it is, and no other list entries", () => {
   expect(
     unionCard([
       { list: [{ id: "b", x: 1 }, { y: 1 }, "z"], one: { a: null } },

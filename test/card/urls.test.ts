@@ -24,7 +24,7 @@ it.each([
   ["a name with an underscore", { host: "my_agent:80" }, false, "http://my_agent", "my_agent:80"],
   ["no host at all", {}, false, "http://127.0.0.1:8080", "127.0.0.1:8080"],
   ["an empty host", { host: "" }, false, "http://127.0.0.1:8080", "127.0.0.1:8080"],
-])("reads %s from the request", (_, headers, secure, base, grpc) => {
+])("the URLs of a card take %s from the request", (_, headers, secure, base, grpc) => {
   expect(at({}, { headers, secure })).toEqual({ base, grpc });
 });
 
@@ -42,23 +42,23 @@ it.each([
   "..",
   "1.2.3.4.5",
   "evil.example\\x",
-])("takes %j for no host", (host) => {
+])("the URLs of a card take %j for no host", (host) => {
   expect(at({}, { headers: { host } })).toBeUndefined();
 });
 
 // Requirements: V1-CARD-9
-it("puts the base path after the host", () => {
+it("the URLs of a card put the base path after the host", () => {
   expect(at({ basePath: "/agent" }, { headers: { host: "port.example" } })?.base).toBe("http://port.example/agent");
 });
 
-it("uses only the public URL, whatever the request says", () => {
+it("the URLs of a card use only the public URL, whatever the request says", () => {
   const options = { publicUrl: "https://port.example/agents/a/", basePath: "/a", trustProxy: true };
   const headers = { host: "evil.example/", "x-forwarded-host": "evil.example" };
   expect(at(options, { headers })).toEqual({ base: "https://port.example/agents/a", grpc: "port.example:443" });
   expect(createLocations(options, listening).varyBy).toEqual([]);
 });
 
-it("names gRPC's own port, and its public address before that", () => {
+it("the URLs of a card name gRPC's own port, and its public address before that", () => {
   const apart = () => ({ ...listening(), grpcPort: 50051 });
   const headers = { host: "port.example:8080" };
   expect(createLocations({}, apart).locationFor(caller({ headers }))?.grpc).toBe("port.example:50051");
@@ -76,7 +76,7 @@ const proxied = {
   "x-forwarded-prefix": "/agents/a/",
 };
 
-it("ignores the headers of a proxy that is not trusted", () => {
+it("the URLs of a card ignore the headers of a proxy that is not trusted", () => {
   expect(at({}, { headers: proxied })?.base).toBe("http://inside:3000");
   expect(at({ trustProxy: ["192.168.0.0/16"] }, { headers: proxied })?.base).toBe("http://inside:3000");
 });
@@ -85,7 +85,7 @@ it.each([
   ["any proxy", true],
   ["a proxy of a range", ["192.168.0.0/16", "10.0.0.0/8"]],
   ["a proxy by its address", ["10.0.0.7"]],
-])("believes %s", (_, trustProxy) => {
+])("the URLs of a card believe %s", (_, trustProxy) => {
   const arrival = { headers: proxied, from: "::ffff:10.0.0.7" };
   expect(at({ trustProxy, basePath: "/b" }, arrival)).toEqual({
     base: "https://port.example/agents/a/b",
@@ -93,7 +93,7 @@ it.each([
   });
 });
 
-it("names the headers that its answer depends on", () => {
+it("the URLs of a card name the headers that they depend on", () => {
   expect(createLocations({ trustProxy: true }, listening).varyBy).toContain("X-Forwarded-Host");
   expect(createLocations({}, listening).varyBy).toEqual([]);
 });
@@ -105,7 +105,7 @@ it.each([
   ["x-forwarded-prefix", `/${"a".repeat(300)}`],
   ["x-forwarded-proto", "ftp"],
   ["x-forwarded-host", "evil.example/x"],
-])("refuses %s: %s", (name, value) => {
+])("the URLs of a card refuse %s: %s", (name, value) => {
   expect(at({ trustProxy: true }, { headers: { ...proxied, [name]: value } })).toBeUndefined();
 });
 
@@ -123,11 +123,11 @@ it.each([
   [{ trustProxy: ["10.0.0.0/33"] }, 'trustProxy: "10.0.0.0/33" is neither an address nor a range'],
   [{ trustProxy: ["10.1"] }, 'trustProxy: "10.1" is neither an address nor a range'],
   [{ trustProxy: ["proxy.example"] }, 'trustProxy: "proxy.example" is neither an address nor a range'],
-])("names the problem of %j", (options, problem) => {
+])("the check of URL options names the problem of %j", (options, problem) => {
   expect(urlProblems(options)).toContainEqual(expect.stringContaining(problem));
 });
 
-it("finds nothing wrong with options that can be right", () => {
+it("the check of URL options finds nothing wrong with those that can be right", () => {
   const trustProxy = ["10.0.0.0/8", "fd00::/8", "::1", "127.0.0.1"];
   expect(
     urlProblems({ publicUrl: "http://localhost:8080/a", publicGrpc: "[::1]:443", basePath: "/a/b", trustProxy }),

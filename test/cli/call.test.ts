@@ -54,7 +54,7 @@ describe.concurrent.each(bindings.filter(({ isCore }) => isCore).map(({ name }) 
     const call = (operation: string, json: string, ...flags: string[]) =>
       trivium(["call", places[binding] ?? "", operation, json, ...flags]);
 
-    it("prints a reply as JSON, having sent headers and extensions", async () => {
+    it("trivium call prints a reply as JSON, having sent headers and extensions", async () => {
       const flags = [
         "--header",
         "X-Test: one:two",
@@ -72,7 +72,7 @@ describe.concurrent.each(bindings.filter(({ isCore }) => isCore).map(({ name }) 
       });
     });
 
-    it("prints a stream as one JSON object a line", async () => {
+    it("trivium call prints a stream as one JSON object a line", async () => {
       const { code, stdout } = await call("SendStreamingMessage", sendOf("hello"));
       const kinds = stdout
         .trimEnd()
@@ -82,7 +82,7 @@ describe.concurrent.each(bindings.filter(({ isCore }) => isCore).map(({ name }) 
       expect(kinds.flat()).toEqual(["task", ...Array(3).fill("artifactUpdate"), "statusUpdate"]);
     });
 
-    it("prints only the text of an answer on request, that of a stream as it comes", async () => {
+    it("trivium call prints only the text of an answer on request, that of a stream as it comes", async () => {
       const text = [0, 1, 2].map((index) => `${index} ${"x".repeat(1000)}`).join("");
       for (const operation of ["SendMessage", "SendStreamingMessage"]) {
         const { code, stdout } = await call(operation, sendOf("hello"), "--text");
@@ -97,12 +97,15 @@ describe.concurrent.each(bindings.filter(({ isCore }) => isCore).map(({ name }) 
       });
     });
 
-    it.each(["GetTask", "SubscribeToTask"])("prints the error of %s on stderr and exits with 1", async (operation) => {
-      const answer = { code: 1, stdout: "", stderr: "taskNotFound: Task not found\n" };
-      expect(await call(operation, '{"id":"none"}')).toEqual(answer);
-    });
+    it.each(["GetTask", "SubscribeToTask"])(
+      "trivium call prints the error of %s on stderr and exits with 1",
+      async (operation) => {
+        const answer = { code: 1, stdout: "", stderr: "taskNotFound: Task not found\n" };
+        expect(await call(operation, '{"id":"none"}')).toEqual(answer);
+      },
+    );
 
-    it("gives up at its timeout", async () => {
+    it("trivium call gives up at its timeout", async () => {
       const { code, stdout, stderr } = await call("SendMessage", sendOf("never"), "--timeout", "300");
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
       expect(stderr).toMatch(/^deadlineExceeded: /);
@@ -111,14 +114,14 @@ describe.concurrent.each(bindings.filter(({ isCore }) => isCore).map(({ name }) 
 );
 
 describe.concurrent("trivium call", () => {
-  it("reads the request from standard input, and an empty one if there is no input", async () => {
+  it("trivium call reads the request from standard input, and an empty one if there is no input", async () => {
     const result = await trivium(["call", server.url, "send-message", "-"], { stdin: sendOf("who") });
     expect(JSON.parse(result.stdout)).toHaveProperty("message");
     const listed = await trivium(["call", server.url, "listTasks"]);
     expect(JSON.parse(listed.stdout)).toHaveProperty("tasks");
   });
 
-  it("names every field at fault before it sends anything", async () => {
+  it("trivium call names every field at fault before it sends anything", async () => {
     const { code, stderr } = await trivium([
       "call",
       "http://127.0.0.1:1",
@@ -137,7 +140,7 @@ describe.concurrent("trivium call", () => {
     }
   });
 
-  it.each(["JSONRPC", "HTTP+JSON"])("resumes after an event over %s", async (binding) => {
+  it.each(["JSONRPC", "HTTP+JSON"])("trivium call resumes after an event over %s", async (binding) => {
     const { stdout } = await trivium(["call", places[binding] ?? "", "SendStreamingMessage", sendOf("hello"), "--ids"]);
     const lines = stdout.trimEnd().split("\n");
     const [first, second] = lines.map((line) => JSON.parse(line) as { id: string; event: { task: { id: string } } });
@@ -147,7 +150,7 @@ describe.concurrent("trivium call", () => {
     expect(rest.stdout.trimEnd().split("\n")).toEqual(lines.slice(2));
   });
 
-  it("ends well when its reader has seen enough", async () => {
+  it("trivium call ends well when its reader has seen enough", async () => {
     const command = `"${process.execPath}" dist/src/cli/main.js call ${server.url} SendStreamingMessage '${sendOf("forever")}'`;
     const { stdout, stderr } = await shell(`(${command}; echo "exit $?" >&2) | head -n 1`);
     expect(stderr).toBe("exit 0\n");
@@ -161,13 +164,13 @@ describe.concurrent("trivium call", () => {
     ],
     ["http://127.0.0.1:1/json-rpc", /^unavailable: .*cannot reach http:\/\/127\.0\.0\.1:1\/json-rpc/m],
     ["127.0.0.1:1", /^unavailable: .*ECONNREFUSED/m],
-  ])("says why it cannot reach %s", async (address, reason) => {
+  ])("trivium call says why it cannot reach %s", async (address, reason) => {
     const { code, stderr } = await trivium(["call", address, "GetTask", '{"id":"x"}', "--timeout", "4000"]);
     expect(code).toBe(1);
     expect(stderr).toMatch(reason);
   });
 
-  it("reads the card of a base URL, and prints which interface it uses", async () => {
+  it("trivium call reads the card of a base URL, and prints which interface it uses", async () => {
     const { code, stdout, stderr } = await trivium(["call", server.url, "ListTasks", "--verbose"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: `using JSONRPC 1.0 at ${server.url}/json-rpc\n` });
     expect(JSON.parse(stdout)).toHaveProperty("tasks");
@@ -176,7 +179,7 @@ describe.concurrent("trivium call", () => {
   it.each([
     ["HTTP+JSON", `HTTP+JSON 1.0 at`],
     ["GRPC", `GRPC 1.0 at`],
-  ])("uses no other binding than %s when that is asked for", async (binding, used) => {
+  ])("trivium call uses no other binding than %s when that is asked for", async (binding, used) => {
     const args = ["call", server.url, "ListTasks", "--verbose", "--binding", binding];
     const { code, stderr } = await trivium(args);
     expect(code).toBe(0);
@@ -188,26 +191,29 @@ describe.concurrent("trivium call", () => {
     ["http+json", "HTTP+JSON"],
     ["Grpc", "GRPC"],
     ["connect", "CONNECT"],
-  ])("takes the name of a binding in any case: %s", async (written, binding) => {
+  ])("trivium call takes the name of a binding in any case: %s", async (written, binding) => {
     const card = { name: "Broad", description: "Lists every binding", version: "1" };
     await using broad = await serve({ card, agent, port: 0, bindings: bindingNames, drainMs: 0 });
     const { code, stderr } = await trivium(["call", broad.url, "ListTasks", "--verbose", "--binding", written]);
     expect({ code, used: /^using .* at/m.exec(stderr)?.[0] }).toEqual({ code: 0, used: `using ${binding} 1.0 at` });
   });
 
-  it("calls an interface of Connect by its URL", async () => {
+  it("trivium call calls an interface of Connect by its URL", async () => {
     const args = ["call", `${server.url}/`, "SendMessage", sendOf("token"), "--bearer", "t0", "--binding", "CONNECT"];
     const { stdout } = await trivium(args);
     expect(JSON.parse(stdout)).toMatchObject({ message: { parts: [{ text: "Bearer t0" }] } });
   });
 
-  it.each(["json-rpc", "http-json", "REST"])("lists the bindings for a name that is none: %s", async (written) => {
-    const { code, stderr } = await trivium(["call", server.url, "ListTasks", "--binding", written]);
-    expect(code).toBe(2);
-    expect(stderr).toContain(`'${written}' is invalid. The bindings are JSONRPC, GRPC, HTTP+JSON, CONNECT.`);
-  });
+  it.each(["json-rpc", "http-json", "REST"])(
+    "trivium call lists the bindings for a name that is none: %s",
+    async (written) => {
+      const { code, stderr } = await trivium(["call", server.url, "ListTasks", "--binding", written]);
+      expect(code).toBe(2);
+      expect(stderr).toContain(`'${written}' is invalid. The bindings are JSONRPC, GRPC, HTTP+JSON, CONNECT.`);
+    },
+  );
 
-  it("reports that the card does not list the requested binding", async () => {
+  it("trivium call reports that the card does not list the requested binding", async () => {
     const card = { name: "Plain", description: "HTTP alone", version: "1" };
     await using plain = await serve({ card, agent, port: 0, bindings: ["JSONRPC"], drainMs: 0 });
     expect(await trivium(["call", plain.url, "ListTasks", "--binding", "GRPC"])).toEqual({
@@ -217,12 +223,22 @@ describe.concurrent("trivium call", () => {
     });
   });
 
-  it.each(["JSONRPC", "HTTP+JSON", "GRPC"])("sends a bearer token to an interface of %s", async (binding) => {
-    const { stdout } = await trivium(["call", places[binding] ?? "", "SendMessage", sendOf("token"), "--bearer", "t0"]);
-    expect(JSON.parse(stdout)).toMatchObject({ message: { parts: [{ text: "Bearer t0" }] } });
-  });
+  it.each(["JSONRPC", "HTTP+JSON", "GRPC"])(
+    "trivium call sends a bearer token to an interface of %s",
+    async (binding) => {
+      const { stdout } = await trivium([
+        "call",
+        places[binding] ?? "",
+        "SendMessage",
+        sendOf("token"),
+        "--bearer",
+        "t0",
+      ]);
+      expect(JSON.parse(stdout)).toMatchObject({ message: { parts: [{ text: "Bearer t0" }] } });
+    },
+  );
 
-  it("takes the token from the environment, the one of its arguments first", async () => {
+  it("trivium call takes the token from the environment, the one of its arguments first", async () => {
     const askToken = async (...flags: string[]) =>
       (
         await trivium(["call", server.url, "SendMessage", sendOf("token"), ...flags], {
@@ -233,7 +249,7 @@ describe.concurrent("trivium call", () => {
     expect(await askToken("--bearer", "arg")).toContain("Bearer arg");
   });
 
-  it("leaves a stream at Ctrl-C, and exits with 130", async () => {
+  it("trivium call leaves a stream at Ctrl-C, and exits with 130", async () => {
     const left = Promise.withResolvers<void>();
     const card = { name: "Endless", description: "Never ends", version: "1" };
     await using endless = await serve({

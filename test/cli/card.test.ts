@@ -11,31 +11,37 @@ describe("trivium card", () => {
   it.each([
     ["every version", undefined],
     ["1.0 alone", ["1.0"]],
-  ] as const)("prints the card of an agent of %s, given its base or the card itself", async (_, versions) => {
-    await using server = await serve({ card, agent, port: 0, drainMs: 0, versions });
-    for (const url of [server.url, `${server.url}/.well-known/agent-card.json`]) {
-      const { code, stdout, stderr } = await trivium(["card", url]);
+  ] as const)(
+    "trivium card prints the card of an agent of %s, given its base or the card itself",
+    async (_, versions) => {
+      await using server = await serve({ card, agent, port: 0, drainMs: 0, versions });
+      for (const url of [server.url, `${server.url}/.well-known/agent-card.json`]) {
+        const { code, stdout, stderr } = await trivium(["card", url]);
+        expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+        const headers = { "A2A-Version": "1.0" };
+        const response = await fetch(`${server.url}/.well-known/agent-card.json`, { headers });
+        expect(JSON.parse(stdout)).toEqual(await response.json());
+      }
+    },
+  );
+
+  it.each(["0.3", "0.2", "0.1"] as const)(
+    "trivium card prints the card of an agent of %s in the form of 1.0",
+    async (version) => {
+      await using server = await serve({ card, agent, port: 0, drainMs: 0, versions: [version] });
+      const { code, stdout, stderr } = await triviumAlone(["card", server.url]);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-      const headers = { "A2A-Version": "1.0" };
-      const response = await fetch(`${server.url}/.well-known/agent-card.json`, { headers });
-      expect(JSON.parse(stdout)).toEqual(await response.json());
-    }
-  });
+      const url = `${server.url}/json-rpc`;
+      expect(JSON.parse(stdout).supportedInterfaces).toContainEqual({
+        url,
+        protocolBinding: "JSONRPC",
+        protocolVersion: version,
+      });
+      expect(JSON.parse(stdout)).not.toHaveProperty("preferredTransport");
+    },
+  );
 
-  it.each(["0.3", "0.2", "0.1"] as const)("prints the card of an agent of %s in the form of 1.0", async (version) => {
-    await using server = await serve({ card, agent, port: 0, drainMs: 0, versions: [version] });
-    const { code, stdout, stderr } = await triviumAlone(["card", server.url]);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    const url = `${server.url}/json-rpc`;
-    expect(JSON.parse(stdout).supportedInterfaces).toContainEqual({
-      url,
-      protocolBinding: "JSONRPC",
-      protocolVersion: version,
-    });
-    expect(JSON.parse(stdout)).not.toHaveProperty("preferredTransport");
-  });
-
-  it("prints the extended card to an authenticated caller", async () => {
+  it("trivium card prints the extended card to an authenticated caller", async () => {
     await using server = await serve({
       card: { ...card, extended: ({ owner }) => ({ name: `Carded for ${owner}` }) },
       agent,
@@ -47,7 +53,7 @@ describe("trivium card", () => {
     expect((await trivium(["card", server.url, "--bearer", "t0"])).stdout).toContain('"Carded for Bearer t0"');
   });
 
-  it("prints the URLs it tried when there is no card", async () => {
+  it("trivium card prints the URLs it tried when there is no card", async () => {
     const { code, stdout, stderr } = await trivium(["card", "http://127.0.0.1:1", "--timeout", "100"]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toMatch(
@@ -55,7 +61,7 @@ describe("trivium card", () => {
     );
   });
 
-  it("names the option that trusts an interface at another host", async () => {
+  it("trivium card names the option that trusts an interface at another host", async () => {
     const supportedInterfaces = [{ url: "https://other.example/", protocolBinding: "JSONRPC", protocolVersion: "1.0" }];
     const json = JSON.stringify(cardOf(supportedInterfaces));
     await using peer = await httpPeer((_, response) =>
@@ -67,7 +73,7 @@ describe("trivium card", () => {
     expect(stderr).toContain("\n  the option for trustedOrigins is --trust <origin>");
   });
 
-  it("calls addresses of this network that a list names only if they are trusted", async () => {
+  it("trivium card calls addresses of this network that a list names only if they are trusted", async () => {
     await using server = await serve({ card, agent, port: 0, drainMs: 0, allowedHosts: ["0.0.0.0"] });
     const other = `http://0.0.0.0:${server.port}`;
     const list = JSON.stringify({ agents: [{ card: `${other}/.well-known/agent-card.json` }] });
@@ -81,7 +87,7 @@ describe("trivium card", () => {
     expect(JSON.parse(trusted.stdout)).toMatchObject([{ name: "Carded" }]);
   });
 
-  it("says that a list names a card that is no URL", async () => {
+  it("trivium card says that a list names a card that is no URL", async () => {
     const list = JSON.stringify({ agents: [{ card: "/weather/card.json" }] });
     await using peer = await httpPeer((_, response) =>
       response.setHeader("content-type", "application/json").end(list),

@@ -71,7 +71,7 @@ const databases = [
 
 for (const { name, skipped, make } of databases) {
   describe.skipIf(skipped)(`trivium db on ${name}`, { concurrent: true }, () => {
-    it("migrates an empty database, and prints the pending migrations before and after", async () => {
+    it("trivium db migrates an empty database, and prints the pending migrations before and after", async () => {
       const store = await make();
       if (name === "SQLite") new DatabaseSync(store).close();
       const before = await db<Status>("status", "--store", store);
@@ -85,14 +85,14 @@ for (const { name, skipped, make } of databases) {
       expect(await db("status", "--store", store)).toEqual(after);
     });
 
-    it("finds the schema up to date after a server has started", async () => {
+    it("trivium db finds the schema up to date after a server has started", async () => {
       const store = await make();
       await serveOnce(store);
       const { version, latest, pending } = await db<Status>("status", "--store", store);
       expect({ version, pending }).toEqual({ version: latest, pending: [] });
     });
 
-    it("prunes only old finished tasks, while a server runs", async () => {
+    it("trivium db prunes only old finished tasks, while a server runs", async () => {
       const store = await make();
       await using demo = await startDemo(["--port", "0", "--store", store]);
       await using client = await Client.connect(demo.url);
@@ -113,7 +113,7 @@ for (const { name, skipped, make } of databases) {
       expect(await client.send("A sentence.", { continue: waiting })).toMatchObject({ taskId: waiting.taskId });
     });
 
-    it("refuses to migrate what a newer release has made", async () => {
+    it("trivium db refuses to migrate what a newer release has made", async () => {
       const store = await make();
       await db("migrate", "--store", store);
       const newer = "insert into trivium_schema (version, applied_at) values (999, 0)";
@@ -133,7 +133,7 @@ for (const { name, skipped, make } of databases) {
 }
 
 describe.concurrent("trivium db", () => {
-  it.each(["status", "prune"])("%s of a file that is not there makes none", async (command) => {
+  it.each(["status", "prune"])("trivium db %s of a file that is not there makes none", async (command) => {
     const store = newFile();
     const { code, stdout, stderr } = await trivium(["db", command, "--store", store]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
@@ -141,7 +141,7 @@ describe.concurrent("trivium db", () => {
     expect(existsSync(store)).toBe(false);
   });
 
-  it("status and prune make no tables", async () => {
+  it("trivium db status and prune make no tables", async () => {
     const store = newFile();
     const empty = new DatabaseSync(store);
     await db("status", "--store", store);
@@ -152,7 +152,7 @@ describe.concurrent("trivium db", () => {
     empty.close();
   });
 
-  it("sql, run by hand, makes what migrate makes on SQLite", async () => {
+  it("trivium db sql, run by hand, makes what migrate makes on SQLite", async () => {
     const { code, stdout, stderr } = await trivium(["db", "sql", "--dialect", "sqlite"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const [byHand, migrated] = [newFile(), newFile()];
@@ -165,7 +165,7 @@ describe.concurrent("trivium db", () => {
     await serveOnce(byHand);
   });
 
-  it.skipIf(!hasPostgres)("sql, run by hand, makes a PostgreSQL that a server can use", async () => {
+  it.skipIf(!hasPostgres)("trivium db sql, run by hand, makes a PostgreSQL that a server can use", async () => {
     if (server === undefined) throw new Error("no server");
     const { stdout } = await trivium(["db", "sql", "--dialect", "postgres"]);
     const store = await server.createDatabase();
@@ -174,13 +174,13 @@ describe.concurrent("trivium db", () => {
     await serveOnce(store);
   });
 
-  it("sql gives nothing for a schema that is there already", async () => {
+  it("trivium db sql gives nothing for a schema that is there already", async () => {
     const { latest } = await db<Status>("migrate", "--store", newFile());
     const { code, stdout } = await trivium(["db", "sql", "--dialect", "postgres", "--from", String(latest)]);
     expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
   });
 
-  it("reads the location of the store from the environment", async () => {
+  it("trivium db reads the location of the store from the environment", async () => {
     const store = newFile();
     const { code, stdout } = await trivium(["db", "migrate"], { env: { TRIVIUM_STORE: store } });
     expect(code).toBe(0);

@@ -13,7 +13,7 @@ interface Listed {
 }
 
 describe.concurrent("trivium demo", () => {
-  it("prints the URLs of its card and its interfaces, as in the card", async () => {
+  it("trivium demo prints the URLs of its card and its interfaces, as in the card", async () => {
     await using demo = await startDemo();
     const response = await fetch(`${demo.url}/.well-known/agent-card.json`);
     const card = (await response.json()) as { supportedInterfaces: Listed[] };
@@ -27,7 +27,7 @@ describe.concurrent("trivium demo", () => {
     }
   });
 
-  it("prints commands that work as printed, and send a new message each time they are run", async () => {
+  it("trivium demo prints commands that work as printed, and send a new message each time they are run", async () => {
     await using demo = await startDemo();
     const cache = mkdtempSync(join(tmpdir(), "trivium-npm-"));
     const commands = demo.greeting.match(/^ +(?:curl|npx) .*$/gm) ?? [];
@@ -56,14 +56,14 @@ describe.concurrent("trivium demo", () => {
     }
   });
 
-  it.each(["SIGTERM", "SIGINT"] as const)("closes on %s and exits with 0", async (signal) => {
+  it.each(["SIGTERM", "SIGINT"] as const)("trivium demo closes on %s and exits with 0", async (signal) => {
     await using demo = await startDemo();
     expect(await demo.stop(signal)).toBe(0);
     expect(demo.log()).toContain('"closing"');
     await expect(fetch(demo.url)).rejects.toThrow();
   });
 
-  it("closes while a task waits for input and has a subscriber", async () => {
+  it("trivium demo closes while a task waits for input and has a subscriber", async () => {
     await using demo = await startDemo();
     const message = { messageId: "1", role: "ROLE_USER", parts: [{ text: " " }] };
     const headers = { "content-type": "application/json" };
@@ -76,14 +76,14 @@ describe.concurrent("trivium demo", () => {
     expect(await demo.stop()).toBe(0);
   });
 
-  it("takes the port and the level of its log from the environment", async () => {
+  it("trivium demo takes the port and the level of its log from the environment", async () => {
     await using demo = await startDemo([], { PORT: "0", TRIVIUM_LOG: "silent" });
     expect(demo.port).toBeGreaterThan(0);
     expect(await demo.stop()).toBe(0);
     expect(demo.log()).toBe("");
   });
 
-  it("logs where it listens, and each call that has ended with --access-log", async () => {
+  it("trivium demo logs where it listens, and each call that has ended with --access-log", async () => {
     await using demo = await startDemo(["--port", "0", "--access-log"]);
     await fetch(`${demo.url}/http-json/tasks/none`);
     expect(await demo.stop()).toBe(0);
@@ -100,7 +100,7 @@ describe.concurrent("trivium demo", () => {
     ]);
   });
 
-  it("reports in one sentence that the port is taken", async () => {
+  it("trivium demo reports in one sentence that the port is taken", async () => {
     const occupant = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => occupant.once("listening", resolve));
     const { port } = occupant.address() as { readonly port: number };
@@ -110,7 +110,7 @@ describe.concurrent("trivium demo", () => {
     expect(stderr).toBe(`error: port ${port} on 127.0.0.1 is in use: choose another one with --port\n`);
   });
 
-  it("listens on other interfaces only when callers are configured to share tasks", async () => {
+  it("trivium demo listens on other interfaces only when callers are configured to share tasks", async () => {
     const args = ["--host", "0.0.0.0", "--port", "0"];
     expect(await trivium(["demo", ...args])).toEqual({
       code: 1,
@@ -121,7 +121,7 @@ describe.concurrent("trivium demo", () => {
     expect((await fetch(`${demo.url}/healthz`)).status).toBe(200);
   });
 
-  it("answers no page of a foreign host, and the hosts that are allowed", async () => {
+  it("trivium demo answers no page of a foreign host, and the hosts that are allowed", async () => {
     await using demo = await startDemo(["--port", "0", "--allowed-host", "agents.example"]);
     using line = httpLine(demo.port);
     const statuses = ["attacker.example", "agents.example"].map(async (host) => {
@@ -131,7 +131,7 @@ describe.concurrent("trivium demo", () => {
     expect(await Promise.all(statuses)).toEqual([421, 200]);
   });
 
-  it("reports in one sentence that it cannot listen on a host", async () => {
+  it("trivium demo reports in one sentence that it cannot listen on a host", async () => {
     const { code, stderr } = await trivium(["demo", "--host", "127.0.0.1.invalid", "--anonymous", "--port", "0"], {
       env: { TRIVIUM_LOG: "silent" },
     });

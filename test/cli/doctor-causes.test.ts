@@ -80,7 +80,7 @@ function passing(agent: AgentServer, stop: (path: string) => { readonly status: 
 }
 
 describe.concurrent("credentials", () => {
-  it("that are missing are asked for, and fail nothing", async () => {
+  it("trivium doctor asks for credentials that are missing, and fails nothing", async () => {
     await using agent = await serve({ ...options, auth });
     const { code, of } = await doctor(agent.url);
     expect([code, of("interface JSONRPC 1.0")]).toMatchObject([
@@ -92,7 +92,7 @@ describe.concurrent("credentials", () => {
   it.each([
     ["that the agent refuses", "wrong", /refuses these credentials/, /not expired/],
     ["without a permission", "poor", /does not permit the call/, /scopes that the card requires/],
-  ])("%s fail the command, and are not asked for again", async (_, key, seen, remedy) => {
+  ])("trivium doctor fails with credentials %s, and does not ask for them again", async (_, key, seen, remedy) => {
     await using agent = await serve({ ...options, auth });
     const { code, of } = await doctor(agent.url, "--credential", `key=${key}`);
     expect(code).toBe(1);
@@ -105,7 +105,7 @@ describe.concurrent("credentials", () => {
     }
   });
 
-  it("that are right pass", async () => {
+  it("trivium doctor passes with right credentials", async () => {
     await using agent = await serve({ ...options, auth });
     expect((await doctor(agent.url, "--credential", "key=right")).code).toBe(0);
   });
@@ -118,7 +118,7 @@ describe.concurrent("a proxy", () => {
     [502, /cannot reach the agent/],
     [503, /has no agent that takes calls/],
     [504, /did not answer the proxy in time/],
-  ])("that answers calls with a page of %i is named as the cause", async (status, remedy) => {
+  ])("trivium doctor names a proxy as the cause that answers calls with a page of %i", async (status, remedy) => {
     await using agent = await serve(options);
     await using proxy = await passing(agent, (path) =>
       path.startsWith("/.well-known/") || path === "/readyz" ? undefined : { status },
@@ -134,14 +134,14 @@ describe.concurrent("a proxy", () => {
     [401, /needs credentials/],
     [403, /refuses the call/],
     [502, /cannot reach the agent/],
-  ])("that answers for the card with %i is named as the cause", async (status, remedy) => {
+  ])("trivium doctor names a proxy as the cause that answers for the card with %i", async (status, remedy) => {
     await using proxy = await proxyOf((_, response) => response.writeHead(status).end());
     const { code, of } = await doctor(proxy.url);
     expect([code, of("card")]).toMatchObject([1, { result: "failed", remedy: expect.stringMatching(remedy) }]);
     expect(of("readiness")).toMatchObject({ result: "skipped" });
   });
 
-  it("that reports callers to a server that does not trust it is reported, and a trusted one is not", async () => {
+  it("trivium doctor reports a proxy that reports callers to a server that does not trust it", async () => {
     const added = { "x-forwarded-for": "203.0.113.9" };
     await using agent = await serve(options);
     await using proxy = await passing(agent, () => undefined, added);
@@ -163,7 +163,7 @@ describe.concurrent("a server that refuses work", () => {
     for (const { remedy = "" } of ofInterfaces) expect(remedy).not.toMatch(/proxy|trailers/);
   };
 
-  it("because it drains is asked first, and no proxy is blamed", async () => {
+  it("trivium doctor asks a server that drains first, and blames no proxy", async () => {
     const begun = Promise.withResolvers<void>();
     const done = Promise.withResolvers<void>();
     const agent = await serve({
@@ -186,7 +186,7 @@ describe.concurrent("a server that refuses work", () => {
     await Promise.all([closed, sent]);
   });
 
-  it("because its store is away is asked first, and no proxy is blamed", async () => {
+  it("trivium doctor asks a server whose store is away first, and blames no proxy", async () => {
     const clock = createVirtualClock();
     const line = storeLine(memoryTaskStore({ clock }));
     const agent = await serve({ ...options, clock, store: line.store });
@@ -213,7 +213,7 @@ describe.concurrent("a server that refuses work", () => {
     ["overloaded", "failed"],
     ["ready", "ok"],
     ["fine", "skipped"],
-  ])("at /readyz as %s is %s", async (status, result) => {
+  ])("the readiness check of trivium doctor takes a server whose status is %s as %s", async (status, result) => {
     await using server = await proxyOf((_, response) => response.end(JSON.stringify({ status })));
     const { findings } = await checkReadiness({ url: server.url, timeoutMs: 5000 });
     expect(findings).toMatchObject([{ check: "readiness", result }]);
@@ -240,7 +240,7 @@ describe("what OpenSSL says", () => {
     ],
     ["40AD:error:0A000999:SSL routines:f:something new:../a.c:77:\n", "TLS failed: something new"],
     ["connect ECONNREFUSED 127.0.0.1:1", "connect ECONNREFUSED 127.0.0.1:1"],
-  ])("is put in words: %s", (text, words) => {
+  ])("what OpenSSL says is put in words: %s", (text, words) => {
     expect(explainTlsErrors(text)).toBe(words);
   });
 });

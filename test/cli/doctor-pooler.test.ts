@@ -30,7 +30,7 @@ describe.skipIf(!hasPgBouncer)("trivium doctor checks a database behind a pooler
   const start = (mode: PoolMode | "statement", users: readonly string[] = []) =>
     startPgBouncer(server.url, { mode: "session", users, settings: { pool_mode: mode, default_pool_size: 1 } });
 
-  it("and says that there is none", async () => {
+  it("trivium doctor says that a database has no pooler", async () => {
     const of = await examine(database);
     expect(of("store connection")).toEqual({
       check: "store connection",
@@ -40,7 +40,7 @@ describe.skipIf(!hasPgBouncer)("trivium doctor checks a database behind a pooler
     expect(of("store limits")).toBeUndefined();
   });
 
-  it("in session mode", async () => {
+  it("trivium doctor checks a pooler in session mode", async () => {
     await using pooler = await startPgBouncer(server.url, { mode: "session" });
     const of = await examine(pooler.urlFor(database));
     expect(of("store connection")).toMatchObject({ result: "ok", seen: expect.stringContaining("session mode") });
@@ -48,7 +48,7 @@ describe.skipIf(!hasPgBouncer)("trivium doctor checks a database behind a pooler
     expect(of("store schema")?.result).toBe("ok");
   });
 
-  it("in transaction mode, where only the role can limit statements", async () => {
+  it("trivium doctor checks a pooler in transaction mode, where only the role can limit statements", async () => {
     const role = "Careful agent";
     await server.query(`create role "${role}" login superuser`);
     await using pooler = await start("transaction", [role]);
@@ -69,7 +69,7 @@ describe.skipIf(!hasPgBouncer)("trivium doctor checks a database behind a pooler
     expect(after("store limits")).toMatchObject({ result: "ok", seen: expect.stringMatching(/ after 30 s$/) });
   });
 
-  it("whose other clients leave their settings in its sessions", async () => {
+  it("trivium doctor checks a pooler whose other clients leave their settings in its sessions", async () => {
     await using pooler = await start("transaction");
     const url = pooler.urlFor(database);
     const before = await examine(url);
@@ -85,7 +85,7 @@ describe.skipIf(!hasPgBouncer)("trivium doctor checks a database behind a pooler
     expect(after("store limits")?.result).toBe("warning");
   });
 
-  it("in statement mode, and one that refuses what the URL sets", async () => {
+  it("trivium doctor checks a pooler in statement mode, and one that refuses what the URL sets", async () => {
     await using pooler = await start("statement");
     expect((await examine(pooler.urlFor(database)))("store")).toEqual({
       check: "store",

@@ -10,7 +10,7 @@ const anywhere = { allowPrivate: true, allowPlaintext: true, grpcTls: false };
 const secrets = { credentials: () => ({ headers: { [key]: "k" } }), headers: { cookie: "session=1" } };
 
 it.each(allBindings)(
-  "doctor shows no secret to an interface of %s at another host, unless it is trusted",
+  "trivium doctor shows no secret to an interface of %s at another host, unless it is trusted",
   async (binding) => {
     await using served = await agentElsewhere(binding);
     const check = { url: served.url, timeoutMs: 5000 };

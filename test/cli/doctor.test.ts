@@ -72,7 +72,7 @@ function serveSlow(options: Partial<ServeOptions> = {}): Promise<AgentServer> {
 }
 
 describe.concurrent("trivium doctor checks the machine", () => {
-  it("Node, memory and a free port, in lines for people", async () => {
+  it("trivium doctor checks Node, memory and a free port, in lines for people", async () => {
     const port = await fixedPort();
     const { code, stdout, stderr } = await triviumAlone(["doctor", "--port", String(port)], {
       env: { TRIVIUM_STORE: "" },
@@ -83,7 +83,7 @@ describe.concurrent("trivium doctor checks the machine", () => {
     expect(stdout).toMatch(/^(?:ok|warning) +memory: the heap may grow to \d+ MiB/m);
   });
 
-  it("a port that an agent has, and one that another program has", async () => {
+  it("trivium doctor checks a port that an agent has, and one that another program has", async () => {
     await using agent = await serveSlow();
     await using other = await listening(createHttpServer((_, response) => response.writeHead(404).end()));
     expect((await doctor(["--port", String(agent.port)])).of("port")).toMatchObject({
@@ -96,7 +96,7 @@ describe.concurrent("trivium doctor checks the machine", () => {
     });
   });
 
-  it("and reports wrong usage", async () => {
+  it("trivium doctor reports wrong usage", async () => {
     expect((await trivium(["doctor", "ftp://agent.example"])).code).toBe(2);
     expect((await trivium(["doctor", "--idle", "soon"])).code).toBe(2);
     expect((await trivium(["doctor", "--store", "mysql://db"])).code).toBe(2);
@@ -116,13 +116,13 @@ describe.concurrent("trivium doctor checks a database", () => {
     db.close();
   };
 
-  it("that is up to date", async () => {
+  it("trivium doctor checks a database that is up to date", async () => {
     const { ok, of } = await doctor(["--store", await migrated()]);
     expect(ok).toBe(true);
     expect(of("store schema")).toMatchObject({ result: "ok", seen: expect.stringMatching(/^version \d+$/) });
   });
 
-  it("with an older schema, without one, and with that of a newer release", async () => {
+  it("trivium doctor checks a database with an older schema, with none, and with a newer release's", async () => {
     const file = await migrated();
     change(file, "delete from trivium_schema where version = (select max(version) from trivium_schema)");
     expect((await doctor(["--store", file])).of("store schema")).toMatchObject({
@@ -141,7 +141,7 @@ describe.concurrent("trivium doctor checks a database", () => {
     });
   });
 
-  it("whose processes have leases of one length, or of several", async () => {
+  it("trivium doctor checks a database whose processes have leases of one length, or of several", async () => {
     const file = await migrated();
     expect((await doctor(["--store", file])).of("store leases")).toBeUndefined();
     const lease = (name: string, ttlMs: number): void =>
@@ -159,7 +159,7 @@ describe.concurrent("trivium doctor checks a database", () => {
     });
   });
 
-  it("finds damaged pages in a SQLite file, shows some of the errors, and leaves the file as it is", async () => {
+  it("trivium doctor finds damaged pages in a SQLite file, and leaves the file as it is", async () => {
     const file = await migrated();
     const filling = new DatabaseSync(file);
     filling.exec(`insert into trivium_instances (name, expires_at)
@@ -183,7 +183,7 @@ describe.concurrent("trivium doctor checks a database", () => {
     expect(readFileSync(file)).toEqual(before);
   });
 
-  it("checks the pages for a limited time", async () => {
+  it("trivium doctor checks the pages of a database for a limited time", async () => {
     const file = await migrated();
     expect((await doctor(["--store", file, "--store-check", "1ms"])).of("store pages")).toMatchObject({
       result: "warning",
@@ -193,7 +193,7 @@ describe.concurrent("trivium doctor checks a database", () => {
     expect((await doctor(["--store", file, "--store-check", "0s"])).of("store pages")?.result).toBe("skipped");
   });
 
-  it("says what to do with a file that SQL run by hand has made in part", async () => {
+  it("trivium doctor says what to do with a file that SQL run by hand has made in part", async () => {
     const file = await migrated();
     const broken = new DatabaseSync(file);
     broken.exec("delete from trivium_schema");
@@ -205,7 +205,7 @@ describe.concurrent("trivium doctor checks a database", () => {
     });
   });
 
-  it("that is missing or not reachable", async () => {
+  it("trivium doctor checks a database that is missing or not reachable", async () => {
     const { of } = await doctor(["--store", join(home, "missing.db")]);
     expect(of("store")).toMatchObject({ result: "failed", seen: expect.stringContaining("there is no such file") });
     const away = await doctor(["--store", "postgres://user:secret@127.0.0.1:1/tasks"]);
@@ -225,7 +225,7 @@ describe.concurrent("trivium doctor checks a database", () => {
     if (hasPostgres) server = await sharedPostgres();
   }, 90_000);
 
-  it.runIf(hasPostgres)("of PostgreSQL, with its clock", async () => {
+  it.runIf(hasPostgres)("trivium doctor checks a database of PostgreSQL, with its clock", async () => {
     const url = (await server?.createDatabase()) ?? "";
     expect((await doctor(["--store", url])).of("store schema")?.result).toBe("failed");
     await trivium(["db", "migrate", "--store", url]);
@@ -234,25 +234,28 @@ describe.concurrent("trivium doctor checks a database", () => {
     expect(of("store clock")).toMatchObject({ result: "ok", seen: expect.stringMatching(/^this machine is \d/) });
   });
 
-  it.runIf(hasPostgres)("of PostgreSQL, whose role has no rights or may only read", async () => {
-    const url = (await server?.createDatabase()) ?? "";
-    await trivium(["db", "migrate", "--store", url]);
-    const db = new pg.Client(url);
-    await db.connect();
-    const role = `poor_${Date.now()}`;
-    await db.query(`create role ${role} login password 'poor'`);
-    await db.end();
-    const asRole = new URL(url);
-    [asRole.username, asRole.password] = [role, "poor"];
-    expect((await doctor(["--store", asRole.href])).of("store")).toMatchObject({
-      result: "failed",
-      remedy: expect.stringMatching(/^grant the role .+SELECT, INSERT, UPDATE and DELETE/),
-    });
-  });
+  it.runIf(hasPostgres)(
+    "trivium doctor checks a database of PostgreSQL whose role has no rights or may only read",
+    async () => {
+      const url = (await server?.createDatabase()) ?? "";
+      await trivium(["db", "migrate", "--store", url]);
+      const db = new pg.Client(url);
+      await db.connect();
+      const role = `poor_${Date.now()}`;
+      await db.query(`create role ${role} login password 'poor'`);
+      await db.end();
+      const asRole = new URL(url);
+      [asRole.username, asRole.password] = [role, "poor"];
+      expect((await doctor(["--store", asRole.href])).of("store")).toMatchObject({
+        result: "failed",
+        remedy: expect.stringMatching(/^grant the role .+SELECT, INSERT, UPDATE and DELETE/),
+      });
+    },
+  );
 });
 
 describe.concurrent("trivium doctor checks an agent", () => {
-  it("that has no fault", async () => {
+  it("trivium doctor checks an agent that has no fault", async () => {
     await using agent = await serveSlow();
     const { findings } = await doctor([agent.url, "--send", "Count.", "--idle", "200ms"]);
     expect(findings.filter(({ result }) => result !== "ok")).toEqual([]);
@@ -263,14 +266,14 @@ describe.concurrent("trivium doctor checks an agent", () => {
     ]);
   });
 
-  it("without sending it anything unless asked", async () => {
+  it("trivium doctor checks an agent without sending it anything unless asked", async () => {
     await using agent = await serveSlow();
     const { ok, of } = await doctor([agent.url, "--idle", "200ms"]);
     expect(ok).toBe(true);
     expect(of("streaming")).toMatchObject({ result: "skipped", remedy: expect.stringContaining("--send") });
   });
 
-  it("by the list of its server, where there is no card", async () => {
+  it("trivium doctor checks an agent by the list of its server, where there is no card", async () => {
     const agent = async () => completed();
     const agents = { "/weather": { card, agent }, "/travel": { card, agent } };
     const options = { port: 0, drainMs: 0, logger: false, agents, basePath: "/api" } as const;
@@ -297,7 +300,7 @@ describe.concurrent("trivium doctor checks an agent", () => {
     });
   });
 
-  it("that is not there, and one that wants credentials", async () => {
+  it("trivium doctor checks an agent that is not there, and one that wants credentials", async () => {
     const { of } = await doctor(["http://127.0.0.1:1"]);
     expect(of("card")).toMatchObject({ result: "failed", seen: expect.stringContaining("ECONNREFUSED") });
     await using agent = await serveSlow({
@@ -314,7 +317,7 @@ describe.concurrent("trivium doctor checks an agent", () => {
     expect((await doctor([agent.url, "--idle", "200ms", "--bearer", "t0"])).of(check)?.result).toBe("ok");
   });
 
-  it("behind a proxy of HTTP/1.1 that buffers", async () => {
+  it("trivium doctor checks an agent behind a proxy of HTTP/1.1 that buffers", async () => {
     await using agent = await serveSlow();
     await using proxy = await listening(
       createHttpServer((incoming, outgoing) => {
@@ -338,7 +341,7 @@ describe.concurrent("trivium doctor checks an agent", () => {
     });
   });
 
-  it("behind a proxy that closes idle connections", async () => {
+  it("trivium doctor checks an agent behind a proxy that closes idle connections", async () => {
     await using agent = await serveSlow();
     await using proxy = await listening(
       createServer((client) => {
@@ -360,7 +363,7 @@ describe.concurrent("trivium doctor checks an agent", () => {
     });
   });
 
-  it("whose gRPC is behind a proxy that drops trailers", async () => {
+  it("trivium doctor checks an agent whose gRPC is behind a proxy that drops trailers", async () => {
     await using inner = await serveSlow();
     const behind = connectHttp2(inner.url);
     const dropping = createHttp2Server().on("stream", (stream, { ":authority": _, ...headers }) => {
@@ -381,7 +384,7 @@ describe.concurrent("trivium doctor checks an agent", () => {
 });
 
 describe.concurrent("trivium doctor checks what is between", () => {
-  it("a proxy that breaks streams, which a client would resume", async () => {
+  it("trivium doctor checks a proxy that breaks streams, which a client would resume", async () => {
     await using agent = await serveSlow();
     await using proxy = await listening(
       createServer((client) => {
@@ -405,7 +408,7 @@ describe.concurrent("trivium doctor checks what is between", () => {
   it.each([
     [5_000, "warning"],
     [120_000, "failed"],
-  ] as const)("a clock that is %d ms behind", async (behindMs, result) => {
+  ] as const)("trivium doctor checks a clock that is %d ms behind", async (behindMs, result) => {
     await using agent = await serveSlow({ bindings: ["JSONRPC"] });
     await using proxy = await listening(
       createHttpServer((incoming, outgoing) => {
@@ -424,7 +427,7 @@ describe.concurrent("trivium doctor checks what is between", () => {
     });
   });
 
-  it("an address for gRPC that closes every connection", async () => {
+  it("trivium doctor checks an address for gRPC that closes every connection", async () => {
     await using closing = await listening(createServer((socket) => socket.end()));
     await using agent = await serveSlow({ publicGrpc: `127.0.0.1:${closing.port}` });
     expect((await doctor([agent.url])).of("http/2")).toMatchObject({
@@ -454,14 +457,14 @@ describe.concurrent("trivium doctor checks TLS", () => {
     };
   }
 
-  it("whose certificate is good", async () => {
+  it("trivium doctor checks TLS whose certificate is good", async () => {
     await using agent = await served([localhost], new Date(Date.now() + 90 * day));
     const { findings } = await doctor([agent.url, "--idle", "200ms"], triviumAlone, agent.trusted);
     expect(findings.filter(({ result }) => result === "failed" || result === "warning")).toEqual([]);
     expect(findings.slice(0, 3).map(({ check }) => check)).toEqual(["tls chain", "tls names", "tls expiry"]);
   });
 
-  it("of an agent that asks for certificates", async () => {
+  it("trivium doctor checks TLS of an agent that asks for certificates", async () => {
     const { ca, issue } = await createAuthority("doctor", new Date(Date.now() + 90 * day));
     const [own, caller] = [await issue("agent", localhost), await issue("caller")];
     const pem = (name: string, text: string): string => {
@@ -482,7 +485,7 @@ describe.concurrent("trivium doctor checks TLS", () => {
     });
   });
 
-  it("that is not there, or speaks no TLS", async () => {
+  it("trivium doctor checks TLS that is not there, and an agent that speaks no TLS", async () => {
     const remedyAt = async (url: string) => (await doctor([url])).of("tls")?.remedy;
     expect(await remedyAt("https://127.0.0.1:1")).toContain("check that the server runs");
     expect(await remedyAt("https://nothing.invalid")).toContain("check the name in the URL");
@@ -490,7 +493,7 @@ describe.concurrent("trivium doctor checks TLS", () => {
     expect(await remedyAt(`https://127.0.0.1:${plain.port}`)).toContain("speaks TLS");
   });
 
-  it("whose certificate has expired, soon expires, has other names, or is of an unknown authority", async () => {
+  it("trivium doctor checks certificates that expire, have other names, or an unknown authority", async () => {
     await using expired = await served([localhost], new Date(Date.now() - day / 2));
     const ofExpired = await doctor([expired.url], triviumAlone, expired.trusted);
     expect(ofExpired.of("tls expiry")).toMatchObject({

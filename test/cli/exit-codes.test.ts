@@ -153,7 +153,7 @@ it("the table of exit codes names each ending that a test brings about, and no o
   ]);
 });
 
-it.concurrent.for(endings)("%s: ends with the code of the table", async ([ending, codes], { expect }) => {
+it.concurrent.for(endings)("the command ends with the code of the table: %s", async ([ending, codes], { expect }) => {
   await using own = await project();
   const found = await cases[ending]?.(own);
   // Ctrl-Break is of Windows.

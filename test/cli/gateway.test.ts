@@ -58,7 +58,7 @@ async function startGateway(args: readonly string[] = [], upstream = behind.url,
 const message = '{"message":{"messageId":"1","role":"ROLE_USER","parts":[{"text":"ahoy"}]}}';
 
 describe.concurrent("trivium gateway", () => {
-  it("logs each call that has ended with --access-log", async () => {
+  it("trivium gateway logs each call that has ended with --access-log", async () => {
     await using gateway = await startGateway(["--access-log"]);
     const { code } = await trivium(["call", gateway.url, "SendMessage", message]);
     expect(code).toBe(0);
@@ -73,7 +73,7 @@ describe.concurrent("trivium gateway", () => {
   });
 
   it.each(["SIGTERM", "SIGINT"] as const)(
-    "prints its own URL and the agent's, forwards calls, and ends with %s",
+    "trivium gateway prints its own URL and the agent's, forwards calls, and ends with %s",
     async (signal) => {
       await using started = await startGateway();
       expect(started.greeting).toBe(
@@ -86,7 +86,7 @@ describe.concurrent("trivium gateway", () => {
     },
   );
 
-  it("serves the versions that are named, under the address that is named", async () => {
+  it("trivium gateway serves the versions that are named, under the address that is named", async () => {
     await using started = await startGateway(["--protocol-version", "1.0", "--public-url", "https://front.example/x"]);
     const { stdout } = await trivium(["card", `${started.url}`]);
     const { supportedInterfaces } = JSON.parse(stdout) as { supportedInterfaces: Record<string, string>[] };
@@ -94,7 +94,7 @@ describe.concurrent("trivium gateway", () => {
     expect(supportedInterfaces[0]?.["url"]).toBe("https://front.example/x/json-rpc");
   });
 
-  it("answers no page of a foreign host, and the hosts that are allowed", async () => {
+  it("trivium gateway answers no page of a foreign host, and the hosts that are allowed", async () => {
     await using started = await startGateway(["--allowed-host", "front.example", "--allowed-host", "*.mesh.example"]);
     using line = httpLine(Number(new URL(started.url).port));
     const statuses = ["attacker.example", "front.example", "a.mesh.example"].map(async (host) => {
@@ -104,7 +104,7 @@ describe.concurrent("trivium gateway", () => {
     expect(await Promise.all(statuses)).toEqual([421, 200, 200]);
   });
 
-  it("waits for an agent that starts later, and says so", async () => {
+  it("trivium gateway waits for an agent that starts later, and says so", async () => {
     const target = { port: Number(new URL(behind.url).port) };
     await using proxy = await createFaultProxy({ target, schedule: [{ kind: "refuse" }] });
     await using gateway = await startGateway([], proxy.url(), () => proxy.setSchedule([{ kind: "pass" }]));
@@ -112,7 +112,7 @@ describe.concurrent("trivium gateway", () => {
     expect(gateway.log()).toMatch(/^waiting for the agent: cannot reach .*ECONNREFUSED.*\n/);
   });
 
-  it("exits with 1 and a message when no agent answers", async () => {
+  it("trivium gateway exits with 1 and a message when no agent answers", async () => {
     const vacant: TcpServer = createServer();
     await new Promise<void>((resolve) => vacant.listen(0, "127.0.0.1", resolve));
     const { port } = vacant.address() as { readonly port: number };
@@ -129,13 +129,13 @@ describe.concurrent("trivium gateway", () => {
     expect(stderr).toMatch(new RegExp(`^unavailable: cannot reach http://127.0.0.1:${port}/`));
   });
 
-  it("ends with 1 and a sentence when its port is taken", async () => {
+  it("trivium gateway ends with 1 and a sentence when its port is taken", async () => {
     const { port } = behind;
     const { code, stderr } = await trivium(["gateway", behind.url, "--port", String(port)]);
     expect([code, stderr]).toEqual([1, expect.stringContaining(`error: port ${port} on 127.0.0.1 is taken`)]);
   });
 
-  it("listens on other interfaces only when callers are configured to share tasks", async () => {
+  it("trivium gateway listens on other interfaces only when callers are configured to share tasks", async () => {
     const { code, stderr } = await trivium(["gateway", behind.url, "--port", "0", "--host", "0.0.0.0"]);
     expect([code, stderr]).toEqual([
       1,
@@ -156,7 +156,7 @@ describe.concurrent("trivium gateway", () => {
       args: ["http://127.0.0.1", "--forward-header", "host"],
       reason: "host belongs to the call of the gateway itself",
     },
-  ])("prints its usage on stderr for an invalid command line: $args", async ({ args, reason }) => {
+  ])("trivium gateway prints its usage on stderr for an invalid command line: $args", async ({ args, reason }) => {
     const { code, stdout, stderr } = await trivium(["gateway", ...args]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain(reason);
@@ -164,7 +164,9 @@ describe.concurrent("trivium gateway", () => {
   });
 
   // The agent sees the calls of all gateways.
-  it("sends the agent its own token, or its callers' if they are to be forwarded", { concurrent: false }, async () => {
+  it("trivium gateway sends the agent its own token, or its callers' if they are to be forwarded", {
+    concurrent: false,
+  }, async () => {
     const missing = ["GetTask", '{"id":"nowhere"}'];
     await using own = await startGateway(["--bearer", "mine"]);
     tokens.length = 0;

@@ -8,15 +8,15 @@ import { root, trivium, triviumAlone } from "../support/command.js";
 const { version } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as { readonly version: string };
 
 describe("trivium", () => {
-  it("prints its version", async () => {
+  it("trivium prints its version", async () => {
     expect(await triviumAlone(["--version"])).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
   });
 
-  it("lists each command as the command's own help does", async () => {
+  it("trivium lists each command as the command's own help does", async () => {
     expect((await createProgram([])).helpInformation()).toBe((await createProgram(commandNames)).helpInformation());
   });
 
-  it.each(commandNames)("prints no default of %s that says nothing", async (name) => {
+  it.each(commandNames)("trivium prints no default of %s that says nothing", async (name) => {
     const listed = (await createProgram(commandNames)).commands.find((each) => each.name() === name);
     for (const command of [listed, ...(listed?.commands ?? [])]) {
       expect(command?.helpInformation()).toMatch(/--help/);
@@ -24,7 +24,7 @@ describe("trivium", () => {
     }
   });
 
-  it("loads nothing but commander for its help, and one command's code for the command", () => {
+  it("trivium loads nothing but commander for its help, and one command's code for the command", () => {
     const none = loadedBy(["--help"]);
     expect(none).toContain("commander");
     expect(none.filter((name) => !name.startsWith("cli/") && name !== "commander")).toEqual([]);
@@ -48,7 +48,7 @@ describe("trivium", () => {
       words: ["--bearer", "TRIVIUM_BEARER", "--credential", "TRIVIUM_CREDENTIAL", "--verbose"],
     },
     { args: ["card", "--help"], words: ["--bearer", "--credential", "--header", "--timeout"] },
-  ])("explains itself on stdout: $args", async ({ args, words }) => {
+  ])("trivium explains itself on stdout: $args", async ({ args, words }) => {
     const { code, stdout, stderr } = await trivium(args);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     for (const word of words) expect(stdout).toContain(word);
@@ -98,7 +98,7 @@ describe("trivium", () => {
       reason: "need the card of the agent",
     },
     { args: ["call", "http://127.0.0.1", "GetTask", "--timeout", "0"], reason: "whole number of milliseconds" },
-  ])("prints its usage on stderr for an invalid command line: $args", async ({ args, reason }) => {
+  ])("trivium prints its usage on stderr for an invalid command line: $args", async ({ args, reason }) => {
     const { code, stdout, stderr } = await trivium(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain(reason);

@@ -68,14 +68,16 @@ describe.concurrent("a page that an agent names", () => {
     "https://100.64.0.1/",
     `https://${hostname()}/`,
     "https://nowhere.invalid/",
-  ])("is not opened without a terminal to ask at when it is %s", async (url, { expect }) => {
+  ])("a page that an agent names is not opened without a terminal to ask at when it is %s", async (url, { expect }) => {
     const { notes, opened } = await shown(url);
     const { origin, href } = new URL(url);
     expect(notes).toContain(`Not opened, since it is not on the internet (--trust ${origin} opens it): ${href}\n`);
     expect(opened).toBe("");
   });
 
-  it("is opened when it is on the internet, or its origin is trusted", async ({ expect }) => {
+  it("a page that an agent names is opened when it is on the internet, or its origin is trusted", async ({
+    expect,
+  }) => {
     expect((await shown("https://1.1.1.1/page")).notes).toContain("Opened in your browser: https://1.1.1.1/page\n");
     const trusted = await shown("http://localhost:5000/page", ["--trust", "http://localhost:5000"]);
     expect(trusted.notes).toContain("Opened in your browser: http://localhost:5000/page\n");
@@ -89,23 +91,26 @@ describe.concurrent("a page that an agent names", () => {
       ["y", "http://localhost:5000/page\n"],
       ["n", ""],
       ["", ""],
-    ])("is opened only after a yes: %j", async ([answer, expected], { expect }) => {
-      const env = await environment();
-      const command = `'${process.execPath}' dist/src/cli/main.js send ${agent.url} http://localhost:5000/page`;
-      const child = owned(
-        spawn("script", ["-qec", command, "/dev/null"], { cwd: root, env: { ...process.env, ...env } }),
-      );
-      let output = "";
-      for await (const piece of child.stdout) {
-        output += piece;
-        if (output.includes("[y/N]")) break;
-      }
-      expect(output).toContain("Open http://localhost:5000 in your browser? [y/N] ");
-      child.stdin.write(`${answer}\n`);
-      if (expected === "") child.stdin.write("\u0003");
-      else await expect.poll(() => openedIn(env)).toBe(expected);
-      child.kill("SIGTERM");
-      expect(await openedIn(env)).toBe(expected);
-    });
+    ])(
+      "a page that an agent names is opened at a terminal only after a yes: %j",
+      async ([answer, expected], { expect }) => {
+        const env = await environment();
+        const command = `'${process.execPath}' dist/src/cli/main.js send ${agent.url} http://localhost:5000/page`;
+        const child = owned(
+          spawn("script", ["-qec", command, "/dev/null"], { cwd: root, env: { ...process.env, ...env } }),
+        );
+        let output = "";
+        for await (const piece of child.stdout) {
+          output += piece;
+          if (output.includes("[y/N]")) break;
+        }
+        expect(output).toContain("Open http://localhost:5000 in your browser? [y/N] ");
+        child.stdin.write(`${answer}\n`);
+        if (expected === "") child.stdin.write("\u0003");
+        else await expect.poll(() => openedIn(env)).toBe(expected);
+        child.kill("SIGTERM");
+        expect(await openedIn(env)).toBe(expected);
+      },
+    );
   });
 });

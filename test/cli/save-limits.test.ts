@@ -42,7 +42,7 @@ afterAll(async () => {
 const folder = (): Promise<string> => mkdtemp(join(tmpdir(), "trivium-save-"));
 
 describe.concurrent("--save", () => {
-  it("ends a file at --max-bytes, keeps those before it, and leaves no part of it", async ({ expect }) => {
+  it("--save ends a file at --max-bytes, keeps those before it, and leaves no part of it", async ({ expect }) => {
     const to = await folder();
     const run = await trivium(["send", agent.url, "/whole.bin /endless.bin", "--save", to, "--max-bytes", "3m"]);
     expect(run).toMatchObject({
@@ -53,7 +53,7 @@ describe.concurrent("--save", () => {
     expect((await readFile(join(to, "whole.bin"))).length).toBe(mebibyte.length);
   });
 
-  it("counts all files together", async ({ expect }) => {
+  it("--save counts all files together", async ({ expect }) => {
     const to = await folder();
     const send = (size: string) =>
       trivium(["send", agent.url, "/whole.bin /whole.bin", "--save", to, "--max-bytes", size]);
@@ -63,7 +63,7 @@ describe.concurrent("--save", () => {
     expect((await readdir(to)).toSorted()).toEqual(["whole-2.bin", "whole-3.bin", "whole.bin"]);
   });
 
-  it("ends a file that takes longer than --save-timeout", async ({ expect }) => {
+  it("--save ends a file that takes longer than --save-timeout", async ({ expect }) => {
     const to = await folder();
     const run = await trivium(["send", agent.url, "/stuck.bin", "--save", to, "--save-timeout", "300ms"]);
     expect(run).toMatchObject({
@@ -73,7 +73,7 @@ describe.concurrent("--save", () => {
     expect(await readdir(to)).toEqual([]);
   });
 
-  it("leaves no part of a file whose connection breaks", async ({ expect }) => {
+  it("--save leaves no part of a file whose connection breaks", async ({ expect }) => {
     const to = await folder();
     expect(await trivium(["send", agent.url, "/cut.bin", "--save", to])).toMatchObject({ code: 1 });
     expect(await readdir(to)).toEqual([]);
@@ -84,7 +84,7 @@ describe.concurrent("--save", () => {
     ["SIGTERM", 143],
     ["SIGHUP", 129],
   ] as const)(
-    "leaves no part of a file after %s, and none has the name meanwhile",
+    "--save leaves no part of a file after %s, and none has the name meanwhile",
     async ([signal, code], { expect }) => {
       const to = await folder();
       const child = startTrivium(["send", agent.url, "/stuck.bin", "--save", to]);
@@ -96,7 +96,7 @@ describe.concurrent("--save", () => {
     },
   );
 
-  it("keeps names in one direction and in view", async ({ expect }) => {
+  it("--save keeps names in one direction and in view", async ({ expect }) => {
     const to = await folder();
     const name = "invoice\u202egpj.exe\u200b\u2066.txt";
     const bytes = new TextEncoder().encode("x");
@@ -105,7 +105,7 @@ describe.concurrent("--save", () => {
   });
 
   it.for(["/silent", "/stuck.bin"])(
-    "gives up a server that sends nothing for half a minute: %s",
+    "--save gives up a server that sends nothing for half a minute: %s",
     async (path, { expect }) => {
       const to = await folder();
       const clock = createVirtualClock();

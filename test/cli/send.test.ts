@@ -155,7 +155,7 @@ describe("an agent that writes control characters", () => {
     return reply(`\tyes\n${commands}`);
   };
 
-  it("gets them to no stderr, and to stdout only where that is no terminal", async () => {
+  it("control characters of an agent reach no stderr, and stdout only where that is no terminal", async () => {
     await using hostile = await serve({ card, agent: act, port: 0, logger: false });
     expect((await trivium(["send", hostile.url, "hello"])).stdout).toBe(`\tyes\n${commands}\n`);
     const { stderr } = await trivium(["send", hostile.url, "refuse"]);
@@ -164,7 +164,7 @@ describe("an agent that writes control characters", () => {
   });
 
   // `script` gives the command a terminal.
-  it.runIf(process.platform === "linux")("commands no terminal", async () => {
+  it.runIf(process.platform === "linux")("control characters of an agent command no terminal", async () => {
     await using hostile = await serve({ card, agent: act, port: 0, logger: false });
     const run = (command: string) =>
       shell(`script -qec '"${process.execPath}" dist/src/cli/main.js ${command}' /dev/null`);

@@ -15,7 +15,7 @@ export default {
 `;
 
 describe.concurrent("trivium serve", () => {
-  it("serves the options that a module exports, and ends with 0", async () => {
+  it("trivium serve serves the options that a module exports, and ends with 0", async () => {
     await using own = await project();
     await own.write("agent.ts", echo);
     const served = await own.serving(["agent.ts", "--port", "0"]);
@@ -28,7 +28,7 @@ describe.concurrent("trivium serve", () => {
     expect(await served.stop()).toBe(0);
   });
 
-  it("serves an agent alone, with the card of its package", async () => {
+  it("trivium serve serves an agent alone, with the card of its package", async () => {
     await using own = await project();
     await own.write(
       "package.json",
@@ -41,7 +41,7 @@ describe.concurrent("trivium serve", () => {
     expect((await client.send("really?")).text).toBe("yes");
   });
 
-  it("serves several agents, and names each", async () => {
+  it("trivium serve serves several agents, and names each", async () => {
     await using own = await project();
     const agent = (name: string): string =>
       `{ card: { name: "${name}", description: "d", version: "1.0.0" }, agent: async () => reply("${name}") }`;
@@ -60,7 +60,7 @@ describe.concurrent("trivium serve", () => {
     expect(served.printed()).toBe(`Weather listens at ${origin}/weather\nTravel listens at ${origin}/travel\n`);
   });
 
-  it("fills in what a card lacks on a loopback address", async () => {
+  it("trivium serve fills in what a card lacks on a loopback address", async () => {
     await using own = await project();
     await own.write("echo.agent.mjs", "export default async () => {};\n");
     const started = async () => {
@@ -73,7 +73,7 @@ describe.concurrent("trivium serve", () => {
     expect(await started()).toMatchObject({ name: "new", description, version: "1.0.0" });
   });
 
-  it("says which part of a card its package lacks where other machines can reach it", async () => {
+  it("trivium serve says which part of a card its package lacks where other machines can reach it", async () => {
     await using own = await project();
     await own.write("agent.mjs", "export default async () => {};\n");
     const args = ["serve", "agent.mjs", "--port", "0", "--host", "0.0.0.0", "--anonymous"];
@@ -89,7 +89,7 @@ describe.concurrent("trivium serve", () => {
     ["in the module", "agent.mjs", "const tide = ;"],
     ["in what the module imports", "tides.mjs", "export const tide = ;"],
     ["in the configuration", "trivium.config.mjs", "export default { port: };"],
-  ])("shows file and line of a syntax error %s, and runs nothing of it", async (_, wrong, line) => {
+  ])("trivium serve shows file and line of a syntax error %s, and runs nothing of it", async (_, wrong, line) => {
     await using own = await project();
     const source =
       'import { writeFileSync } from "node:fs";\nwriteFileSync("ran", "");\nexport default async () => {};\n';
@@ -114,7 +114,7 @@ describe.concurrent("trivium serve", () => {
     ["the environment before files", [], { TRIVIUM_PUBLIC_URL: "https://env.example" }, "env"],
     ["a configuration by name", ["--config", "other.ts"], {}, "other"],
     ["trivium.config.ts before the module", [], {}, "config"],
-  ] as const)("takes an option from %s", async (_, args, env, from) => {
+  ] as const)("trivium serve takes an option from %s", async (_, args, env, from) => {
     await using own = await project();
     await own.write("agent.ts", echo);
     const config = (name: string): string => `export default { publicUrl: "https://${name}.example", port: 0 };\n`;
@@ -163,7 +163,7 @@ describe.concurrent("trivium serve", () => {
       `export default { card: ${card}, agnt: 1, agent: async () => {} };`,
       "agnt cannot be given: did you mean agent\\?",
     ],
-  ])("says in words when %s", async (_, source, reason) => {
+  ])("trivium serve says in words when %s", async (_, source, reason) => {
     await using own = await project();
     if (source !== undefined) await own.write("agent.ts", source);
     const { code, stdout, stderr } = await trivium(["serve", "agent.ts", "--port", "0"], { cwd: own.folder });

@@ -104,7 +104,7 @@ const pairs = [
 ] as const;
 
 describe.concurrent.for(Object.entries(servers))("a second signal to %s", ([, start]) => {
-  it.for(pairs)("ends it at once: %s, then %s", async ([first, second], { expect }) => {
+  it.for(pairs)("a second signal to a command ends it at once: %s, then %s", async ([first, second], { expect }) => {
     await using own = await project();
     await using upstream = await serve({
       ...{ card, port: 0, logger: false, drainMs: 0, limits: { graceMs: 0 } },
@@ -120,7 +120,7 @@ describe.concurrent.for(Object.entries(servers))("a second signal to %s", ([, st
 });
 
 describe.concurrent("a signal", () => {
-  it("ends a program at once, the second time, which listens for it itself", async ({ expect }) => {
+  it("a second signal ends a program at once which listens for the signal itself", async ({ expect }) => {
     await using own = await project();
     const text = program(endless(), 'process.on("SIGINT", () => console.log("heard"));');
     const { child, end, printed } = await closing(await startProgram(own, text), "SIGTERM");
@@ -130,7 +130,7 @@ describe.concurrent("a signal", () => {
   });
 
   it.for(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
-    "closes each server of a program: %s",
+    "a signal closes each server of a program: %s",
     async (signal, { expect }) => {
       await using own = await project();
       // The second server takes longer.
@@ -152,7 +152,7 @@ console.log(slow.url);
     },
   );
 
-  it("is none of a server that is closed", async ({ expect }) => {
+  it("a server that is closed leaves signals alone", async ({ expect }) => {
     await using own = await project();
     const text = program(
       `{ card: ${JSON.stringify(card)}, agent: async () => {}, logger: false }`,
@@ -165,7 +165,7 @@ console.log(slow.url);
     expect(await end).toEqual([0, null]);
   });
 
-  it.for(pairs)("ends trivium send at once, the second time: %s, then %s", async ([first, second], { expect }) => {
+  it.for(pairs)("a second signal ends trivium send at once: %s, then %s", async ([first, second], { expect }) => {
     // An agent that begins a task, and leaves its caller without another word.
     let onCancel = (): void => {};
     const cancel = new Promise<void>((resolve) => {
@@ -197,7 +197,7 @@ console.log(slow.url);
     expect(await end).toEqual([null, second]);
   });
 
-  it("ends trivium doctor at once", async ({ expect }) => {
+  it("a signal ends trivium doctor at once", async ({ expect }) => {
     let onRequest = (): void => {};
     const request = new Promise<void>((resolve) => {
       onRequest = resolve;

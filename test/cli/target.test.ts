@@ -26,22 +26,22 @@ const interfaces: readonly (readonly [address: string, wanted: Binding | undefin
 ];
 
 describe("the target of a call", () => {
-  it.each(agents)("%s is an agent, whose card is read, over %s", (address, binding) => {
+  it.each(agents)("the target %s is an agent, whose card is read, over %s", (address, binding) => {
     expect(parseTarget(address, binding)).toEqual({ kind: "agent", url: address, binding });
   });
 
-  it.each(interfaces)("%s over %s is an interface of %s", (address, wanted, binding) => {
+  it.each(interfaces)("the target %s over %s is an interface of %s", (address, wanted, binding) => {
     expect(parseTarget(address, wanted)).toEqual({ kind: "interface", binding, address });
   });
 
   it.each(["", "agent.example", "ftp://agent.example", "http://", "agent.example:80/json-rpc", "a b:1"])(
-    "is refused when it is no address: %j",
+    "the target of a call is refused when it is no address: %j",
     (address) => {
       expect(() => parseTarget(address)).toThrow("is neither an http(s) URL nor the host:port of gRPC");
     },
   );
 
-  it.each(["JSONRPC", "HTTP+JSON", "CONNECT"] as const)("of %s has to be a URL", (binding) => {
+  it.each(["JSONRPC", "HTTP+JSON", "CONNECT"] as const)("the target of a call of %s has to be a URL", (binding) => {
     expect(() => parseTarget("127.0.0.1:41241", binding)).toThrow(`${binding} needs an http(s) URL`);
   });
 });

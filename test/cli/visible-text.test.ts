@@ -8,14 +8,17 @@ const zeroWidth = ["\u200b", "\u200c", "\u200d", "\u2060", "\ufeff", "\u00ad", "
 const controls = ["\u0000", "\u0007", "\u001b", "\r", "\u007f", "\u0085", "\u009b", "\u2028", "\u2029", "\ufff9"];
 
 describe("a character that is not seen", () => {
-  it.each([...overrides, ...marks, ...zeroWidth, ...controls])("is an escape in a terminal: %j", (char) => {
-    const escaped = `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
-    expect(printable(`file${char}.txt`)).toBe(`file${escaped}.txt`);
-    expect(JSON.parse(printable(JSON.stringify(`"${char}`)))).toBe(`"${char}`);
-    expect(replaceUnseen(`file${char}.txt`, () => "_")).toBe("file_.txt");
-  });
+  it.each([...overrides, ...marks, ...zeroWidth, ...controls])(
+    "a character that is not seen is an escape in a terminal: %j",
+    (char) => {
+      const escaped = `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
+      expect(printable(`file${char}.txt`)).toBe(`file${escaped}.txt`);
+      expect(JSON.parse(printable(JSON.stringify(`"${char}`)))).toBe(`"${char}`);
+      expect(replaceUnseen(`file${char}.txt`, () => "_")).toBe("file_.txt");
+    },
+  );
 
-  it("is an escape for each of its halves, such as a tag that hides a text", () => {
+  it("a character that is not seen is an escape for each of its halves, such as a tag that hides a text", () => {
     expect(printable("a\u{e0041}b")).toBe("a\\udb40\\udc41b");
     expect(replaceUnseen("a\u{e0041}b", () => "_")).toBe("a_b");
   });
@@ -28,11 +31,14 @@ describe("a character that is not seen", () => {
     ["a Hindi word", "क्‍ष"],
     ["lines and tabs", "one\n\ttwo"],
     ["right to left", "שלום مرحبا"],
-  ])("stays where a text needs it: %s", (_, text) => {
+  ])("a character that is not seen stays where a text needs it: %s", (_, text) => {
     expect(printable(text)).toBe(text);
   });
 
-  it.each(["a\u200db", "👨\u200dexe", "می\u200c\u200cخ", "a\ufe0f"])("is an escape elsewhere: %j", (text) => {
-    expect(printable(text)).toMatch(/\\u(?:200[cd]|fe0f)/);
-  });
+  it.each(["a\u200db", "👨\u200dexe", "می\u200c\u200cخ", "a\ufe0f"])(
+    "a character that is not seen is an escape elsewhere: %j",
+    (text) => {
+      expect(printable(text)).toMatch(/\\u(?:200[cd]|fe0f)/);
+    },
+  );
 });

@@ -15,7 +15,7 @@ const newPath = "/.well-known/agent-card.json";
 const internetAlone = /may not be called, only addresses of the internet \(allowPrivate\)$/;
 
 describe("a card", () => {
-  it("at a private address is not fetched when the policy forbids it", async () => {
+  it("a card at a private address is not fetched when the policy forbids it", async () => {
     await using server = await cardServer({ [newPath]: cardOf([]) });
     const connecting = Client.connect(server.url, { allowPrivate: false });
     await expect(connecting).rejects.toBeInstanceOf(ForbiddenAddressError);
@@ -24,7 +24,7 @@ describe("a card", () => {
   });
 
   it.each(["http://10.0.0.7", "http://169.254.169.254", "http://[fd00::7]"])(
-    "that redirects to %s is not looked for there, though the caller has ruled out nothing",
+    "a card that redirects to %s is not looked for there, though the caller has ruled out nothing",
     async (place) => {
       await using server = await cardServer({ [newPath]: answered(302, { location: `${place}/latest` }) });
       const connecting = Client.connect(server.url, { limits: { connectTimeoutMs: 100 } });
@@ -67,25 +67,28 @@ describe("what an address answers", () => {
       (error: unknown) => error,
     );
 
-  it("appears in no error when it is not a card", async () => {
+  it("what an address answers appears in no error when it is not a card", async () => {
     await using server = await cardServer({ "/card.json": answered(200, {}, secret) });
     const error = await failureOf(Client.connect(`${server.url}/card.json`));
     expect(error).toMatchObject({ code: "invalidAgentResponse" });
     expect(describeError(error)).not.toContain("hunter2");
   });
 
-  it.each(allBindings.filter((binding) => binding !== "GRPC"))("is in no error of a call over %s", async (binding) => {
-    await using peer = await httpPeer((_, response) => response.end(secret));
-    await using client = await Client.connect(cardOf([interfaceAt(binding, peer.url)]), { retry: false });
-    const error = await failureOf(client.getTask({ id: "t" }));
-    expect(error).toMatchObject({ code: "invalidAgentResponse" });
-    expect(describeError(error)).not.toContain("hunter2");
-  });
+  it.each(allBindings.filter((binding) => binding !== "GRPC"))(
+    "what an address answers is in no error of a call over %s",
+    async (binding) => {
+      await using peer = await httpPeer((_, response) => response.end(secret));
+      await using client = await Client.connect(cardOf([interfaceAt(binding, peer.url)]), { retry: false });
+      const error = await failureOf(client.getTask({ id: "t" }));
+      expect(error).toMatchObject({ code: "invalidAgentResponse" });
+      expect(describeError(error)).not.toContain("hunter2");
+    },
+  );
 
   it.each([
     ["our own fetch", undefined],
     ["a fetch of the caller's own", globalThis.fetch],
-  ])("appears in no error when it is not HTTP, by %s", async (_, fetch) => {
+  ])("what an address answers appears in no error when it is not HTTP, by %s", async (_, fetch) => {
     const server = createServer((socket) => socket.on("error", () => {}).end(`220 ${secret}\r\n`));
     const listening = Promise.withResolvers<void>();
     server.listen(0, "127.0.0.1", listening.resolve);

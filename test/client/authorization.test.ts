@@ -27,7 +27,7 @@ describe.each(["JSONRPC", "HTTP+JSON", "GRPC"])("a client with onAuthRequired ov
   const connect = (url: string, onAuthRequired?: (prompt: AuthorizationPrompt) => void | Promise<void>) =>
     Client.connect(url, { prefer: [binding], onAuthRequired });
 
-  it("shows what to authorize, and answers after the authorization", async () => {
+  it("a client with onAuthRequired shows what to authorize, and answers after the authorization", async () => {
     await using here = await calendar();
     const prompts: AuthorizationPrompt[] = [];
     await using client = await connect(here.server.url, (prompt) => {
@@ -44,7 +44,7 @@ describe.each(["JSONRPC", "HTTP+JSON", "GRPC"])("a client with onAuthRequired ov
     expect(client.card.capabilities?.extensions.map(({ uri }) => uri)).toContain(authorizationExtension);
   });
 
-  it("shows it once, also for a task that is watched and read besides", async () => {
+  it("onAuthRequired shows an authorization once, also for a task that is watched and read besides", async () => {
     await using here = await calendar();
     const prompts: AuthorizationPrompt[] = [];
     await using client = await connect(here.server.url, (prompt) => void prompts.push(prompt));
@@ -58,7 +58,7 @@ describe.each(["JSONRPC", "HTTP+JSON", "GRPC"])("a client with onAuthRequired ov
     expect(prompts).toHaveLength(1);
   });
 
-  it("fails the call with what the hook throws", async () => {
+  it("a client with onAuthRequired fails the call with what the hook throws", async () => {
     await using here = await calendar();
     await using client = await connect(here.server.url, () => {
       throw new Error("the user closed the window");
@@ -67,7 +67,7 @@ describe.each(["JSONRPC", "HTTP+JSON", "GRPC"])("a client with onAuthRequired ov
   });
 
   // Requirements: V1-INTASK-10
-  it("gives text alone where the agent names a page that is not safe to open, or none", async () => {
+  it("onAuthRequired gives text alone where the agent names a page that is not safe to open, or none", async () => {
     const hostile = (url: string) =>
       statusEvent(
         TaskState.AUTH_REQUIRED,
@@ -92,7 +92,7 @@ describe.each(["JSONRPC", "HTTP+JSON", "GRPC"])("a client with onAuthRequired ov
     ]);
   });
 
-  it("without it the answer is auth-required, with the text", async () => {
+  it("without onAuthRequired the answer is auth-required, with the text", async () => {
     await using here = await calendar();
     await using client = await connect(here.server.url);
     const answer = await client.send("When am I free?");

@@ -13,7 +13,7 @@ import { result, rpcServer } from "./support/rpc-server.js";
 const task = result({ id: "x", contextId: "c", status: { state: "TASK_STATE_COMPLETED" } });
 
 describe("the tenant of an interface", () => {
-  it("is added to every request without one", async () => {
+  it("the tenant of an interface is added to every request without one", async () => {
     await using server = await rpcServer(task);
     const card = cardOf([interfaceAt("JSONRPC", server.url, { tenant: "t1" })]);
     await using client = await Client.connect(card);
@@ -26,7 +26,7 @@ describe("the tenant of an interface", () => {
 });
 
 describe("headers", () => {
-  it("of the client go with every call, and those of a call override them", async () => {
+  it("headers of the client go with every call, and those of a call override them", async () => {
     await using server = await rpcServer(task);
     await using client = await Client.connect(server.card, { headers: { "X-Port": "1", "X-Pier": "a" } });
     await client.getTask({ id: "x" });
@@ -44,7 +44,7 @@ describe("the options of one of the eleven operations", () => {
     [{ tenant: "t" }, "the options of a call: tenant cannot be given: write it in the request"],
     [{ headers: { "x-port": 1 } }, 'headers["x-port"] must be a string, not a value of type number'],
     [{ signal: new AbortController() }, "signal must be an AbortSignal, not an object without addEventListener"],
-  ])("are refused before anything is sent: %j", async (options, message) => {
+  ])("options of an operation that do not exist are refused before anything is sent: %j", async (options, message) => {
     await using server = await rpcServer(task);
     await using client = await Client.connect(server.card);
     await expect(client.getTask({ id: "x" }, options)).rejects.toThrow(message);
@@ -58,7 +58,7 @@ describe("the options of one of the eleven operations", () => {
 });
 
 describe("extensions", () => {
-  it("of the client and of a call are activated together, each once", async () => {
+  it("extensions of the client and of a call are activated together, each once", async () => {
     await using server = await rpcServer(task);
     await using client = await Client.connect(server.card, { extensions: ["urn:a", "urn:b"] });
     await client.getTask({ id: "x" });
@@ -73,35 +73,38 @@ describe("extensions", () => {
   it.each([
     ["GRPC", [[], [resume]]],
     ["JSONRPC", [[], []]],
-  ] as const)("number the events of streams where a binding has no other way: %s", async (binding, expected) => {
-    const extensionLists: (readonly string[])[] = [];
-    const service = serviceOf(
-      {
-        async *subscribeToTask() {
-          yield { response: taskEvent(emptyTask("t", "c")), id: "1" };
-          yield statusItem(2, 3);
+  ] as const)(
+    "extensions number the events of streams where a binding has no other way: %s",
+    async (binding, expected) => {
+      const extensionLists: (readonly string[])[] = [];
+      const service = serviceOf(
+        {
+          async *subscribeToTask() {
+            yield { response: taskEvent(emptyTask("t", "c")), id: "1" };
+            yield statusItem(2, 3);
+          },
         },
-      },
-      {
-        extensions(requested) {
-          extensionLists.push(requested);
-          return requested;
+        {
+          extensions(requested) {
+            extensionLists.push(requested);
+            return requested;
+          },
         },
-      },
-    );
-    await using agent = binding === "GRPC" ? await grpcAgent(service) : await httpAgent(service);
-    const card = cardOf([interfaceAt(binding, `http://127.0.0.1:${agent.port}`)], {
-      capabilities: { streaming: true, extensions: [{ uri: resume }] },
-    });
-    await using client = await Client.connect(card);
-    await client.getTask({ id: "x" }).catch(() => {});
-    await itemsOf(client.subscribeToTask({ id: "t" }));
-    expect(extensionLists.slice(0, 2)).toEqual(expected);
-  });
+      );
+      await using agent = binding === "GRPC" ? await grpcAgent(service) : await httpAgent(service);
+      const card = cardOf([interfaceAt(binding, `http://127.0.0.1:${agent.port}`)], {
+        capabilities: { streaming: true, extensions: [{ uri: resume }] },
+      });
+      await using client = await Client.connect(card);
+      await client.getTask({ id: "x" }).catch(() => {});
+      await itemsOf(client.subscribeToTask({ id: "t" }));
+      expect(extensionLists.slice(0, 2)).toEqual(expected);
+    },
+  );
 });
 
 describe("interceptors", () => {
-  it("wrap every call, the first one outermost, and may change it", async () => {
+  it("interceptors wrap every call, the first one outermost, and may change it", async () => {
     await using server = await rpcServer(task);
     const order: string[] = [];
     const named =
@@ -123,7 +126,7 @@ describe("interceptors", () => {
     expect(server.requests[0]?.headers).toMatchObject({ "x-outer": "1", "x-inner": "1" });
   });
 
-  it("may answer in the agent's place", async () => {
+  it("interceptors may answer in the agent's place", async () => {
     await using server = await rpcServer(task);
     const refusing: ClientInterceptor = () => Promise.reject(new Error("not from here"));
     await using client = await Client.connect(server.card, { interceptors: [refusing] });

@@ -29,7 +29,7 @@ async function endingAgent(options: Partial<ServeOptions> = {}) {
 }
 
 describe.each(allBindings)("waiting for a task over %s", (binding) => {
-  it("lasts until the task ends", async () => {
+  it("a wait for a task lasts until the task ends", async () => {
     const { agent, end } = await endingAgent();
     await using _agent = agent;
     await using client = await Client.connect(agent.url, { prefer: [binding] });
@@ -42,7 +42,7 @@ describe.each(allBindings)("waiting for a task over %s", (binding) => {
   it.each([
     ["has ended", "go", "completed"],
     ["wants something", "ask", "input-required"],
-  ] as const)("is over at once for one that %s", async (_, word, state) => {
+  ] as const)("a wait is over at once for a task that %s", async (_, word, state) => {
     await using agent = await countingAgent();
     await using client = await Client.connect(agent.url, { prefer: [binding] });
     const answer = await client.send(word);
@@ -51,13 +51,13 @@ describe.each(allBindings)("waiting for a task over %s", (binding) => {
     expect(taskOf(waited).artifacts).toEqual(taskOf(answer).artifacts);
   });
 
-  it("fails for an unknown task", async () => {
+  it("a wait fails for an unknown task", async () => {
     await using agent = await countingAgent();
     await using client = await Client.connect(agent.url, { prefer: [binding] });
     await expect(client.wait("nobody")).rejects.toMatchObject({ code: "taskNotFound" });
   });
 
-  it("polls when the agent does not stream", async () => {
+  it("a wait polls when the agent does not stream", async () => {
     const { agent, end } = await endingAgent(noStreams);
     await using _agent = agent;
     const clock = createVirtualClock();
@@ -80,7 +80,7 @@ describe("waiting", () => {
   it.each([
     ["no such method", -32601],
     ["no such operation", -32004],
-  ])("falls back to polling when a subscription is refused: %s", async (_, code) => {
+  ])("a wait falls back to polling when a subscription is refused: %s", async (_, code) => {
     await using server = await rpcServer(rpcError(code), running, ended);
     const clock = createVirtualClock();
     await using client = await patientClients.connect(server.card, { clock });
@@ -90,7 +90,7 @@ describe("waiting", () => {
     expect(server.requests.map(({ method }) => method)).toEqual(["SubscribeToTask", "GetTask", "GetTask"]);
   });
 
-  it("ends at its time limit, polls included", async () => {
+  it("a wait ends at its time limit, polls included", async () => {
     await using server = await rpcServer(rpcError(-32004), running);
     const clock = createVirtualClock();
     await using client = await patientClients.connect(server.card, { clock, timeoutMs: 1_000 });
@@ -104,7 +104,7 @@ describe("waiting", () => {
     });
   });
 
-  it.each(["while it asks", "between two questions"])("is broken off by its signal: %s", async (when) => {
+  it.each(["while it asks", "between two questions"])("a wait is broken off by its signal: %s", async (when) => {
     await using server = await rpcServer(rpcError(-32004), when === "while it asks" ? silence : running);
     const clock = createVirtualClock();
     await using client = await patientClients.connect(server.card, { clock });
@@ -118,7 +118,7 @@ describe("waiting", () => {
     expect(clock.pending()).toEqual([]);
   });
 
-  it("ends when the client is closed", async () => {
+  it("a wait ends when the client is closed", async () => {
     await using server = await rpcServer(rpcError(-32004), running);
     const clock = createVirtualClock();
     const client = await patientClients.connect(server.card, { clock });
@@ -128,7 +128,7 @@ describe("waiting", () => {
     await outcome;
   });
 
-  it("uses the given tenant", async () => {
+  it("a wait uses the given tenant", async () => {
     await using server = await rpcServer(rpcError(-32004), ended);
     await using client = await Client.connect(server.card);
     await client.wait("x", { tenant: "t1" });

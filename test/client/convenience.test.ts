@@ -22,7 +22,7 @@ describe.each(allBindings)("over %s", (binding) => {
     expect(await client.send("go")).toMatchObject({ state: "completed", artifacts: [{ id: "a", text: "one two" }] });
   });
 
-  it("a stream yields every event, and adds up to the same task", async () => {
+  it("a stream yields every event, and adds up to the same task as a send", async () => {
     await using agent = await countingAgent();
     await using client = await Client.connect(agent.url, { prefer: [binding] });
     const events = (await itemsOf(client.stream("go"))).map(({ response }) => response.payload.case);
@@ -52,7 +52,7 @@ describe.each(allBindings)("over %s", (binding) => {
 });
 
 describe("a message", () => {
-  it("is sent with an id, the role of the user and its text", async () => {
+  it("a message is sent with an id, the role of the user and its text", async () => {
     await using server = await rpcServer(messageResult);
     await using client = await Client.connect(server.card);
     await client.send("hello");
@@ -61,7 +61,7 @@ describe("a message", () => {
     expect(server.requests.map(({ params }) => params)).toEqual([{ message }, { message }]);
   });
 
-  it("is sent with every given field", async () => {
+  it("a message is sent with every given field", async () => {
     await using server = await rpcServer(messageResult);
     await using client = await Client.connect(server.card);
     const options = {
@@ -92,7 +92,7 @@ describe("a message", () => {
     expect(server.requests[1]?.params).toMatchObject({ message: { taskId: "t1", contextId: "c2" } });
   });
 
-  it("without a part is refused before it is sent", async () => {
+  it("a message without a part is refused before it is sent", async () => {
     await using server = await rpcServer(messageResult);
     await using client = await Client.connect(server.card);
     await expect(client.send([])).rejects.toThrow("content needs one part or more");
@@ -105,7 +105,7 @@ describe("a message", () => {
     expect(server.requests).toEqual([]);
   });
 
-  it("with an empty answer is an invalid agent response", async () => {
+  it("an empty answer to a message is an invalid agent response", async () => {
     await using server = await rpcServer(result({}));
     await using client = await Client.connect(server.card);
     await expect(client.send("hello")).rejects.toMatchObject({ code: "invalidAgentResponse" });
@@ -113,7 +113,7 @@ describe("a message", () => {
 });
 
 describe("a file", () => {
-  it("comes from a path, with its name", async () => {
+  it("a file of a message comes from a path, with its name", async () => {
     const folder = await mkdtemp(join(tmpdir(), "files-"));
     try {
       const path = join(folder, "berths.csv");
@@ -128,7 +128,7 @@ describe("a file", () => {
     }
   });
 
-  it("comes from a blob, with its name and type", async () => {
+  it("a file of a message comes from a blob, with its name and type", async () => {
     const value = new Uint8Array([1, 2]);
     expect(await fileOf(new Blob([value], { type: "image/png" }))).toMatchObject({
       filename: "",
@@ -141,7 +141,7 @@ describe("a file", () => {
     });
   });
 
-  it("reaches the agent unchanged", async () => {
+  it("a file of a message reaches the agent unchanged", async () => {
     await using server = await rpcServer(messageResult);
     await using client = await Client.connect(server.card);
     await client.send(await fileOf(new File([new Uint8Array([251, 255])], "a.bin")));

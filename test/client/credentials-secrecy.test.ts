@@ -35,26 +35,29 @@ describe("a secret", () => {
     "answers with a page",
   ] as const;
   const rows = forms.flatMap((form) => places.map((place) => [form[0], place, form] as const));
-  it.each(rows)("%s is in no error and no report when an agent %s", async (_, place, [, scheme, credentials]) => {
-    await using first = await ruled(rules[place]);
-    const connections: Connection[] = [];
-    const interfaces = allBindings
-      .filter((binding) => binding !== "GRPC")
-      .map((binding) => interfaceAt(binding, first.origin));
-    await using client = await Client.connect(secured(interfaces, scheme), {
-      credentials,
-      retry: false,
-      onConnection: (connection) => connections.push(connection),
-    });
-    for (const call of [() => client.getTask({ id: "x" }), () => client.send("go")]) {
-      const error: unknown = await call().catch((thrown: unknown) => thrown);
-      expect(error).toBeInstanceOf(Error);
-      expect(shown(error)).not.toContain(secret);
-    }
-    expect(shown([connections, client.connection, client])).not.toContain(secret);
-  });
+  it.each(rows)(
+    "the secret %s is in no error and no report when an agent %s",
+    async (_, place, [, scheme, credentials]) => {
+      await using first = await ruled(rules[place]);
+      const connections: Connection[] = [];
+      const interfaces = allBindings
+        .filter((binding) => binding !== "GRPC")
+        .map((binding) => interfaceAt(binding, first.origin));
+      await using client = await Client.connect(secured(interfaces, scheme), {
+        credentials,
+        retry: false,
+        onConnection: (connection) => connections.push(connection),
+      });
+      for (const call of [() => client.getTask({ id: "x" }), () => client.send("go")]) {
+        const error: unknown = await call().catch((thrown: unknown) => thrown);
+        expect(error).toBeInstanceOf(Error);
+        expect(shown(error)).not.toContain(secret);
+      }
+      expect(shown([connections, client.connection, client])).not.toContain(secret);
+    },
+  );
 
-  it("is in no report of a successful connection", async () => {
+  it("a secret is in no report of a successful connection", async () => {
     await using first = await ruled(rules["refuses connections"]);
     await using agent = await countingAgent();
     const connections: Connection[] = [];
@@ -71,7 +74,7 @@ describe("a secret", () => {
     expect(shown([connections, client.connection])).not.toContain(secret);
   });
 
-  it("does not follow a redirect to another origin", async () => {
+  it("a secret does not follow a redirect to another origin", async () => {
     await using other = await cardServer({});
     await using server = await rpcServer((response) =>
       response.writeHead(307, { location: `${other.url}/json-rpc` }).end(),
@@ -90,7 +93,7 @@ describe("a secret", () => {
     ["GRPC", "http://agent.example:50051"],
     ["CONNECT", "http://127.0.0.1.example"],
   ];
-  it.each(places2)("is not sent in plain text: %s at %s", async (binding, url) => {
+  it.each(places2)("a secret is not sent in plain text: %s at %s", async (binding, url) => {
     const called: string[] = [];
     await using client = await Client.connect(
       secured([{ protocolBinding: bindingRow(binding).wire, protocolVersion: "1.0", url }], http("bearer")),
@@ -111,7 +114,7 @@ describe("a secret", () => {
     expect(called).toEqual([]);
   });
 
-  it("is sent in plain text if the caller allows it", async () => {
+  it("a secret is sent in plain text if the caller allows it", async () => {
     const headers: (string | null)[] = [];
     const card = secured([interfaceAt("JSONRPC", "http://agent.example")], http("bearer"));
     await using client = await Client.connect(card, {
@@ -127,7 +130,7 @@ describe("a secret", () => {
     expect(headers).toEqual([`Bearer ${secret}`]);
   });
 
-  it("skips a plain text interface for a secure one", async () => {
+  it("a secret makes the client skip a plain text interface for a secure one", async () => {
     await using agent = await countingAgent();
     const card = secured(
       [interfaceAt("JSONRPC", "http://agent.example"), interfaceAt("HTTP+JSON", agent.url)],

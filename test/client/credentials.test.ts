@@ -67,7 +67,7 @@ describe.each(allBindings)("over %s", (binding) => {
     expect(agent.runs).toBe(0);
   });
 
-  it("a provider receives the challenge, and may return none", async () => {
+  it("a provider of credentials receives the challenge, and may return no credential", async () => {
     await using agent = await securedAgent("authorization", () => false);
     const refusals: (string | undefined)[] = [];
     await using client = await Client.connect(cardOf([interfaceAt(binding, agent.url)]), {
@@ -119,7 +119,7 @@ it.each(["JSONRPC", "GRPC"] as const)("a certificate is shown to an agent that a
 });
 
 describe("a token", () => {
-  it("is requested by client credentials once for many calls, and again when refused", async () => {
+  it("a token is requested by client credentials once for many calls, and again when refused", async () => {
     let right = "t1";
     await using agent = await securedAgent("authorization", (shown) => shown === `Bearer ${right}`);
     await using server = await authorizationServer((_, place) => tokenAnswer(`t${place}`));
@@ -135,7 +135,7 @@ describe("a token", () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it("is requested at the endpoint from OpenID Connect discovery", async () => {
+  it("a token is requested at the endpoint from OpenID Connect discovery", async () => {
     await using agent = await securedAgent("authorization", (shown) => shown === "Bearer t");
     await using server = await authorizationServer(({ path }) =>
       path === "/token" ? tokenAnswer("t") : { json: { issuer: server.url, token_endpoint: `${server.url}/token` } },
@@ -148,7 +148,7 @@ describe("a token", () => {
     expect(agent.shown).toEqual(["Bearer t"]);
   });
 
-  it("is requested from the user once, also when the extended card replaces the public one", async () => {
+  it("a token is requested from the user once, also when the extended card replaces the public one", async () => {
     const clock = createVirtualClock();
     const prompt = { device_code: "d", user_code: "U-1", verification_uri: "https://login.example", expires_in: 600 };
     await using login = await authorizationServer(({ path }) =>
@@ -177,7 +177,7 @@ describe("a token", () => {
     expect(prompts.map(({ userCode }) => userCode)).toEqual(["U-1"]);
   });
 
-  it("that is missing fails the call before any request", async () => {
+  it("a missing token fails the call before any request", async () => {
     await using agent = await securedAgent("authorization", () => true);
     await using server = await authorizationServer(() => ({ status: 400, json: { error: "invalid_client" } }));
     const card = cardOf([interfaceAt("JSONRPC", agent.url)], asking(clientCredentials(server.url)));

@@ -39,7 +39,7 @@ async function failing(options: Pick<ConnectOptions, "timeoutMs" | "retry"> = {}
 }
 
 describe("the time of a call", () => {
-  it("covers all of its retries", async () => {
+  it("the time of a call covers all of its retries", async () => {
     const { client, clock, tries } = await failing({ retry: { unsentMs: 0 } });
     await using _client = client;
     const start = clock.now();
@@ -53,7 +53,7 @@ describe("the time of a call", () => {
     expect(tries[3]?.timeoutMs).toBe(Math.ceil(100_000 - passed));
   });
 
-  it("is not waited out for a retry that cannot fit", async () => {
+  it("the time of a call is not waited out for a retry that cannot fit", async () => {
     await using server = await rpcServer(status(503, { "retry-after": "10" }), result({ id: "x" }));
     const clock = createVirtualClock();
     await using client = await Client.connect(server.card, { clock, allowPrivate: true });
@@ -64,7 +64,7 @@ describe("the time of a call", () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it("has a default of the client, which a call may change", async () => {
+  it("the time of a call has a default of the client, which a call may change", async () => {
     const { client, clock, tries } = await failing({ timeoutMs: 700_000, retry: { unsentMs: 0 } });
     await using _client = client;
     for (const options of [{}, { timeoutMs: undefined }, { timeoutMs: 500_000 }]) {
@@ -75,7 +75,7 @@ describe("the time of a call", () => {
     expect([tries[0], tries[4], tries[8]].map((options) => options?.timeoutMs)).toEqual([700_000, 700_000, 500_000]);
   });
 
-  it.each(["read", "send", "stream"] as const)("ends a %s that is never answered", async (call) => {
+  it.each(["read", "send", "stream"] as const)("the time of a call ends a %s that is never answered", async (call) => {
     await using server = await rpcServer(silence);
     await using client = await Client.connect(server.card, { allowPrivate: true, timeoutMs: 60 });
     const calls = {
@@ -87,7 +87,7 @@ describe("the time of a call", () => {
     expect(server.requests.length).toBeLessThanOrEqual(1);
   });
 
-  it("that is invalid is refused, with the option named", () => {
+  it("an invalid time of a call is refused, with the option named", () => {
     const clock = createVirtualClock();
     for (const timeoutMs of [-1, Number.NaN]) {
       expect(() => startAllowance({ timeoutMs }, clock)).toThrow(
@@ -97,7 +97,7 @@ describe("the time of a call", () => {
     expect(() => startAllowance({ timeoutMs: 0 }, clock).next()).toThrow("no answer within 0 ms");
   });
 
-  it("is clamped to the range of timers", () => {
+  it("the time of a call is clamped to the range of timers", () => {
     const clock = createVirtualClock();
     expect(startAllowance({ timeoutMs: 0.5 }, clock).next().timeoutMs).toBe(1);
     expect(startAllowance({ timeoutMs: Number.POSITIVE_INFINITY }, clock).next().timeoutMs).toBe(2 ** 31 - 1);

@@ -20,7 +20,7 @@ function noting(versionHeaders: (string | null)[]): typeof globalThis.fetch {
 
 describe("an interface that the card does not list", () => {
   it.each(["1.0", "0.3", "0.2", "0.1"])(
-    "is not listed for callers that declare %s, nor for callers without a version",
+    "an unlisted interface is not listed for callers that declare %s, nor for callers without a version",
     async (version) => {
       await using agent = await countingAgent();
       for (const headers of [{}, { "A2A-Version": version }]) {
@@ -38,16 +38,23 @@ describe("an interface that the card does not list", () => {
     ["0.1", Client],
     ["0.2", WebClient],
     ["0.1", WebClient],
-  ] as const)("is found in the card of its version by a client of %s", async (version, { connect }) => {
-    await using agent = await countingAgent();
-    const versionHeaders: (string | null)[] = [];
-    await using client = await connect(agent.url, { ...uncached, versions: [version], fetch: noting(versionHeaders) });
-    expect(await client.send("go")).toMatchObject({ state: "completed" });
-    expect(client.connection).toMatchObject({ binding: "JSONRPC", version, url: `${agent.url}/json-rpc` });
-    expect(versionHeaders).toEqual([null, version]);
-  });
+  ] as const)(
+    "an unlisted interface is found in the card of its version by a client of %s",
+    async (version, { connect }) => {
+      await using agent = await countingAgent();
+      const versionHeaders: (string | null)[] = [];
+      await using client = await connect(agent.url, {
+        ...uncached,
+        versions: [version],
+        fetch: noting(versionHeaders),
+      });
+      expect(await client.send("go")).toMatchObject({ state: "completed" });
+      expect(client.connection).toMatchObject({ binding: "JSONRPC", version, url: `${agent.url}/json-rpc` });
+      expect(versionHeaders).toEqual([null, version]);
+    },
+  );
 
-  it("is found again after a refetch", async () => {
+  it("an unlisted interface is found again after a refetch", async () => {
     await using agent = await countingAgent();
     await using client = await Client.connect(agent.url, { versions: ["0.2"], cardCache: createCardCache() });
     await client.refreshCard();
@@ -55,7 +62,7 @@ describe("an interface that the card does not list", () => {
     expect(placesOf(client)).toEqual(["JSONRPC 0.2"]);
   });
 
-  it("is not looked for by clients that can call a listed one", async () => {
+  it("an unlisted interface is not looked for by clients that can call a listed one", async () => {
     await using agent = await countingAgent();
     const versionHeaders: (string | null)[] = [];
     const options = { ...uncached, fetch: noting(versionHeaders) };
@@ -65,7 +72,7 @@ describe("an interface that the card does not list", () => {
     expect(versionHeaders).toEqual([null, null]);
   });
 
-  it("is found when no listed interface has a binding of the client", async () => {
+  it("an unlisted interface is found when no listed interface has a binding of the client", async () => {
     await using agent = await countingAgent({ versions: ["1.0", "0.2"] });
     const newest = { binding: "JSONRPC", versions: ["0.2"] };
     const versionHeaders: (string | null)[] = [];
@@ -82,14 +89,14 @@ describe("an interface that the card does not list", () => {
     expect([versionHeaders, client.connection?.version]).toEqual([[null, "0.2"], "0.2"]);
   });
 
-  it("leaves the card unchanged when there is none", async () => {
+  it("the search for an unlisted interface leaves the card unchanged when there is none", async () => {
     await using agent = await countingAgent({ versions: ["1.0"] });
     await using client = await Client.connect(agent.url, { ...uncached, versions: ["0.2", "0.1"] });
     expect(new Set(placesOf(client).map((place) => place.split(" ")[1]))).toEqual(new Set(["1.0"]));
     await expect(client.send("go")).rejects.toThrow("the option `versions` excludes the version");
   });
 
-  it("is called by a gateway configured for its version, and cached separately", async () => {
+  it("an unlisted interface is called by a gateway configured for its version, and cached separately", async () => {
     await using agent = await countingAgent();
     const cardCache = createCardCache();
     await using newest = await Client.connect(agent.url, { cardCache });
@@ -108,7 +115,7 @@ describe("an interface that the card does not list", () => {
 });
 
 describe("a gRPC address given as a URL", () => {
-  it("is listed unchanged for every version with gRPC, and can be called", async () => {
+  it("a gRPC address given as a URL is listed unchanged for every version with gRPC, and can be called", async () => {
     await using first = await countingAgent({ bindings: ["GRPC"] });
     const publicGrpc = `http://127.0.0.1:${first.port}`;
     await using agent = await countingAgent({ publicGrpc });

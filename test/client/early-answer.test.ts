@@ -29,7 +29,7 @@ async function connect(replies: readonly RpcAnswer[]) {
 
 describe("a send that is answered with a task that has not stopped", () => {
   it.each(["TASK_STATE_SUBMITTED", "TASK_STATE_WORKING", "TASK_STATE_UNSPECIFIED"])(
-    "is followed until it has: %s",
+    "a task that is answered before it has stopped is followed until it has: %s",
     async (state) => {
       await using scene = await connect([result({ task: taskIn(state) }), rpcError(-32004), working, done]);
       const sending = scene.client.send("go");
@@ -39,7 +39,7 @@ describe("a send that is answered with a task that has not stopped", () => {
     },
   );
 
-  it("is polled where a subscription ends in an unknown state", async () => {
+  it("a task that is answered early is polled where a subscription ends in an unknown state", async () => {
     const ponders = taskIn("TASK_STATE_PONDERING");
     const event = JSON.stringify({ jsonrpc: "2.0", id: 1, result: { task: ponders } });
     const subscription: RpcAnswer = (response) =>
@@ -51,13 +51,13 @@ describe("a send that is answered with a task that has not stopped", () => {
     expect(scene.methods().slice(0, 2)).toEqual(["SendMessage", "SubscribeToTask"]);
   });
 
-  it("is the answer of a caller who wanted it at once", async () => {
+  it("a task that is answered early is the answer of a caller who wanted it at once", async () => {
     await using scene = await connect([early]);
     const answer = await scene.client.send("go", { configuration: { returnImmediately: true } });
     expect([answer.state, scene.methods()]).toEqual(["submitted", ["SendMessage"]]);
   });
 
-  it("is named in the error when the time is over, so that a wait goes on", async () => {
+  it("a task that is answered early is named in the error when the time is over, so that a wait goes on", async () => {
     await using scene = await connect([early, rpcError(-32004), working, working, rpcError(-32004), done]);
     const sending = scene.client.send("go", { timeoutMs: 600 });
     await throughPauses(scene.clock, sending);
@@ -73,7 +73,7 @@ describe("a send that is answered with a task that has not stopped", () => {
     expect((await waiting).text).toBe("42");
   });
 
-  it("stays as it is for the operation itself", async () => {
+  it("a task that is answered early stays as it is for the operation itself", async () => {
     await using scene = await connect([early]);
     const { payload } = await scene.client.sendMessage({ message: { parts: [] } });
     expect([payload.case, scene.methods()]).toEqual(["task", ["SendMessage"]]);

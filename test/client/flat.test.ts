@@ -81,7 +81,7 @@ function heapMiB(): number {
 describe.each(Object.keys(bindings) as (keyof typeof bindings)[])("over %s", (binding) => {
   const { events } = bindings[binding];
 
-  it(`${events} events pass without growing the heap`, { timeout: 120_000 }, async () => {
+  it(`${events} events of a stream pass without growing the heap`, { timeout: 120_000 }, async () => {
     await using long = await source(binding, events, 400);
     let eventCount = 0;
     let early = 0;

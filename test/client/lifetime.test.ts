@@ -30,7 +30,7 @@ async function run(...args: readonly string[]) {
 }
 
 describe.each(allBindings)("a program that closes its client exits by itself: %s", { concurrent: true }, (binding) => {
-  it("after calls and streams", async () => {
+  it("a program that closes its client exits by itself after calls and streams", async () => {
     await using agent = await countingAgent();
     const { code, out, errors } = await run(agent.url, binding, "calls");
     expect(errors).toBe("");
@@ -38,7 +38,7 @@ describe.each(allBindings)("a program that closes its client exits by itself: %s
     expect(code).toBe(0);
   });
 
-  it("while a stream is open and a message waits for its answer", async () => {
+  it("a program that closes its client exits by itself, also with an open stream and a send", async () => {
     await using agent = await countingAgent();
     const { code, out, errors } = await run(agent.url, binding, "open");
     expect(errors).toBe("");
@@ -48,7 +48,7 @@ describe.each(allBindings)("a program that closes its client exits by itself: %s
 });
 
 describe("a client that is closed", () => {
-  it.each(allBindings)("leaves nothing open in its process: %s", async (binding) => {
+  it.each(allBindings)("a client that is closed leaves nothing open in its process: %s", async (binding) => {
     await using agent = await countingAgent();
     const before = openHandles();
     {
@@ -61,7 +61,7 @@ describe("a client that is closed", () => {
     expect(await leftOpen(before)).toEqual({});
   });
 
-  it.each(["read", "send", "stream"] as const)("makes no further calls: %s", async (call) => {
+  it.each(["read", "send", "stream"] as const)("a client that is closed makes no further calls: %s", async (call) => {
     await using agent = await countingAgent();
     await using proxy = await createFaultProxy({ target: { port: agent.port } });
     const client = await Client.connect(cardOf(allBindings.map((binding) => interfaceAt(binding, proxy.url()))));
@@ -76,7 +76,7 @@ describe("a client that is closed", () => {
     expect(proxy.connections).toBe(0);
   });
 
-  it("ends a call that pauses between two tries", async () => {
+  it("a client that is closed ends a call that pauses between two tries", async () => {
     await using server = await rpcServer(status(503));
     const clock = createVirtualClock();
     const client = await Client.connect(server.card, { clock });
@@ -88,7 +88,7 @@ describe("a client that is closed", () => {
     expect(clock.pending()).toEqual([]);
   });
 
-  it("ends an unanswered call", async () => {
+  it("a client that is closed ends an unanswered call", async () => {
     await using server = await rpcServer(silence);
     const client = await Client.connect(server.card);
     const read = client.getTask({ id: "x" });
@@ -98,7 +98,7 @@ describe("a client that is closed", () => {
     await outcome;
   });
 
-  it("leaves no listener on a caller's signal", async () => {
+  it("a client that is closed leaves no listener on a caller's signal", async () => {
     await using agent = await countingAgent();
     const { signal } = new AbortController();
     for (const binding of allBindings) {
@@ -112,7 +112,7 @@ describe("a client that is closed", () => {
     expect(listenersOn(signal)).toBe(0);
   });
 
-  it("is not created when its options are wrong", async () => {
+  it("a client is not created when its options are wrong", async () => {
     await using agent = await countingAgent();
     const before = openHandles();
     const credentials = { s: 7 } as never;

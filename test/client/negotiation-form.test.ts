@@ -79,7 +79,7 @@ async function linesOf(stream: ReturnType<Client["stream"]>): Promise<string[]> 
 }
 
 describe("an agent of 0.1 that refuses the probe of 0.2 as an agent without push does", () => {
-  it("is sent each message once, as a task", async () => {
+  it("an agent of 0.1 that refuses the probe of 0.2 is sent each message once, as a task", async () => {
     await using server = await agentOf(oldest);
     await using client = await Client.connect(guessed(server.url), near);
     for (const _ of [1, 2]) expect(await client.send("go")).toMatchObject({ state: "completed" });
@@ -88,7 +88,7 @@ describe("an agent of 0.1 that refuses the probe of 0.2 as an agent without push
     expect(client.connection).toMatchObject({ version: "0.1", skipped: [{ version: "0.2" }] });
   });
 
-  it("is subscribed to before anything else, and no event of it is lost", async () => {
+  it("an agent of 0.1 that refuses the probe is subscribed to first, and no event is lost", async () => {
     await using server = await agentOf(oldest);
     await using client = await Client.connect(guessed(server.url), near);
     const lines = await linesOf(client.watch("t"));
@@ -101,7 +101,7 @@ describe("an agent of 0.1 that refuses the probe of 0.2 as an agent without push
 describe("an agent of 0.1 that answers the question of 0.2", () => {
   const misleading: Answers = { ...oldest, [question]: error(-32001) };
 
-  it("is known by the form of the first task that it shows, and asked for it again", async () => {
+  it("an agent of 0.1 that answers the probe is known by its first task, and asked for it again", async () => {
     await using server = await agentOf(misleading);
     await using client = await Client.connect(guessed(server.url), near);
     expect(await client.getTask({ id: "t" })).toMatchObject({ id: "t", status: { state: TaskState.WORKING } });
@@ -113,7 +113,7 @@ describe("an agent of 0.1 that answers the question of 0.2", () => {
     });
   });
 
-  it("is detected by the form of its first event, and subscribed to again", async () => {
+  it("an agent of 0.1 that answers the probe is known by its first event, and subscribed to again", async () => {
     await using server = await agentOf(misleading);
     await using client = await Client.connect(guessed(server.url), near);
     const lines = await linesOf(client.watch("t"));
@@ -122,7 +122,7 @@ describe("an agent of 0.1 that answers the question of 0.2", () => {
     expect(client.connection?.version).toBe("0.1");
   });
 
-  it("takes a message once, which fails in so many words, and the next as a task", async () => {
+  it("an agent of 0.1 that answers the probe takes a message once, which fails, and the next as a task", async () => {
     await using server = await agentOf(misleading);
     await using client = await Client.connect(guessed(server.url), near);
     await expect(client.send("go")).rejects.toMatchObject({
@@ -144,16 +144,19 @@ describe("an agent of 0.2", () => {
     "tasks/get": () => ({ result: task }),
   };
 
-  it.each([-32602, -32600, -32603, -32004])("that has no push is known by its streams: %i", async (code) => {
-    const answers = { ...usualAnswers, "message/stream": error(code) };
-    await using server = await agentOf(answers);
-    await using client = await Client.connect(guessed(server.url), near);
-    for (const _ of [1, 2]) expect(await client.send("go")).toMatchObject({ taskId: "t" });
-    expect(methodsOf(server.requests)).toEqual([question, "message/stream", "message/send", "message/send"]);
-    expect(client.connection).toMatchObject({ version: "0.2", skipped: [] });
-  });
+  it.each([-32602, -32600, -32603, -32004])(
+    "an agent of 0.2 that has no push is known by its streams: %i",
+    async (code) => {
+      const answers = { ...usualAnswers, "message/stream": error(code) };
+      await using server = await agentOf(answers);
+      await using client = await Client.connect(guessed(server.url), near);
+      for (const _ of [1, 2]) expect(await client.send("go")).toMatchObject({ taskId: "t" });
+      expect(methodsOf(server.requests)).toEqual([question, "message/stream", "message/send", "message/send"]);
+      expect(client.connection).toMatchObject({ version: "0.2", skipped: [] });
+    },
+  );
 
-  it("is known for good once it has returned a task in its form", async () => {
+  it("an agent of 0.2 is known for good once it has returned a task in its form", async () => {
     let isGone = false;
     const gone = error(-32601);
     await using server = await agentOf({

@@ -22,7 +22,7 @@ describe.each([
   ["http+json", "HTTP+JSON"],
   ["grpc", "GRPC"],
 ] as const)("an interface listed as %s", (listedAs, binding) => {
-  it(`is called over ${binding}, is preferred by that name, and keeps its own word in the report`, async () => {
+  it(`an interface with another word for ${binding} is called, preferred by that name, and reported`, async () => {
     await using agent = await countingAgent();
     const { url } = interfaceAt(binding, agent.url);
     const others = (["GRPC", "JSONRPC"] as const).filter((other) => other !== binding);
@@ -50,7 +50,7 @@ it("an interface that does not answer is listed in the error with the card's own
   });
 });
 
-it("a word that only looks like a binding names none", async () => {
+it("a word that only looks like a binding names no binding", async () => {
   await using agent = await countingAgent();
   const unknown = { protocolBinding: "urn:example:rest", url: agent.url, protocolVersion: "1.0" };
   await using client = await Client.connect(cardOf([unknown, interfaceAt("JSONRPC", agent.url)]), near);
@@ -74,7 +74,7 @@ describe("an agent whose card of 0.2 lists gRPC", () => {
     skills: [{ id: "s", name: "S", description: "s", tags: ["s"] }],
   });
 
-  it("is called over gRPC by the service of 0.3, when that is preferred", async () => {
+  it("an agent whose card of 0.2 lists gRPC is called over it by the service of 0.3, if preferred", async () => {
     await using agent = await countingAgent({ versions: ["0.3"], bindings: ["GRPC"] });
     await using client = await Client.connect(card(agent), { ...near, prefer: ["GRPC"] });
     expect(await client.send("go")).toMatchObject({ state: "completed" });
@@ -84,7 +84,7 @@ describe("an agent whose card of 0.2 lists gRPC", () => {
     expect(agent.runs).toBe(2);
   });
 
-  it("is called over JSON-RPC where nothing else is preferred", async () => {
+  it("an agent whose card of 0.2 lists gRPC is called over JSON-RPC where nothing else is preferred", async () => {
     await using agent = await countingAgent({ versions: ["0.3", "0.2"] });
     await using client = await Client.connect(card(agent), near);
     await client.send("go");

@@ -54,7 +54,7 @@ describe.each([
   ["1.0", "HTTP+JSON"],
   ["0.3", "JSONRPC"],
 ] as const)("an answer of %s over %s with members that cannot be read", (version, binding) => {
-  it("is read without them, and each of them is logged once at debug", async () => {
+  it("an answer with members that cannot be read is read without them, and each is logged once at debug", async () => {
     await using agent = await answering(version, binding);
     await using client = agent.client;
     for (let count = 0; count < 2; count++) {
@@ -74,7 +74,7 @@ describe.each([
     for (const record of records) expect(agent.log).toContainEqual(record);
   });
 
-  it("is read in the same way without a logger", async () => {
+  it("an answer with members that cannot be read is read in the same way without a logger", async () => {
     await using agent = await answering(version, binding);
     await using client = await Client.connect(agent.card, { retry: false, logger: false });
     expect((await client.send("hello")).state).toBe("completed");

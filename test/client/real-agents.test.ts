@@ -16,7 +16,7 @@ const task = result({ id: "x", contextId: "c", status: { state: "TASK_STATE_COMP
 
 describe("an interface at the address of every interface", () => {
   it.each(allBindings.flatMap((binding) => ["0.0.0.0", "[::]"].map((host) => [binding, host] as const)))(
-    "of %s, %s, is called on this machine when the card was read from it",
+    "an interface at the address of every interface, %s, %s, is called on this machine when the card was read from it",
     async (binding, host) => {
       await using agent = await countingAgent();
       const { port } = agent;
@@ -28,7 +28,7 @@ describe("an interface at the address of every interface", () => {
     },
   );
 
-  it("gets the secrets of its place, which is this machine", async () => {
+  it("an interface at the address of every interface gets the secrets of this machine", async () => {
     await using server = await rpcServer(task);
     const { port } = new URL(server.url);
     await using cards = await cardServer({ [newPath]: cardOf([interfaceAt("JSONRPC", `http://0.0.0.0:${port}`)]) });
@@ -38,7 +38,7 @@ describe("an interface at the address of every interface", () => {
     expect(server.requests.at(-1)?.headers).toMatchObject({ "x-key": "k", authorization: "Bearer t" });
   });
 
-  it("is refused in a card that was passed as an object, and where private addresses are", async () => {
+  it("an interface at the address of every interface is refused in a card given as an object", async () => {
     await using agent = await countingAgent();
     const card = cardOf([interfaceAt("JSONRPC", `http://0.0.0.0:${agent.port}`)]);
     for (const options of [{}, { allowPrivate: false }]) {
@@ -76,16 +76,19 @@ it.each([301, 302, 307])(
 );
 
 describe("an Authorization without a credential is not sent", () => {
-  it.each(["Bearer ", "Bearer", "Basic ", ""])("for %j in the headers of the client and of a call", async (value) => {
-    await using server = await rpcServer(task);
-    await using client = await Client.connect(server.card, { headers: { Authorization: value, "x-other": "1" } });
-    await client.getTask({ id: "x" });
-    await client.getTask({ id: "x" }, { headers: { authorization: value } });
-    expect(server.requests.map(({ headers }) => headers.authorization)).toEqual([undefined, undefined]);
-    expect(server.requests[0]?.headers["x-other"]).toBe("1");
-  });
+  it.each(["Bearer ", "Bearer", "Basic ", ""])(
+    "an Authorization without a credential is not sent for %j in the headers of the client and of a call",
+    async (value) => {
+      await using server = await rpcServer(task);
+      await using client = await Client.connect(server.card, { headers: { Authorization: value, "x-other": "1" } });
+      await client.getTask({ id: "x" });
+      await client.getTask({ id: "x" }, { headers: { authorization: value } });
+      expect(server.requests.map(({ headers }) => headers.authorization)).toEqual([undefined, undefined]);
+      expect(server.requests[0]?.headers["x-other"]).toBe("1");
+    },
+  );
 
-  it("from a provider of credentials", async () => {
+  it("an Authorization without a credential from a provider of credentials is not sent", async () => {
     await using server = await rpcServer(task);
     const credentials = () => ({ headers: { authorization: "Bearer " } });
     await using client = await Client.connect(server.card, { credentials });
@@ -93,7 +96,7 @@ describe("an Authorization without a credential is not sent", () => {
     expect(server.requests[0]?.headers.authorization).toBeUndefined();
   });
 
-  it("and does not take the place of a credential", async () => {
+  it("an Authorization without a credential does not take the place of a credential", async () => {
     await using server = await rpcServer(task);
     const credentials = () => ({ headers: { authorization: "Bearer token" } });
     await using client = await Client.connect(server.card, { credentials, headers: { authorization: "Bearer " } });
@@ -110,18 +113,18 @@ describe("a data: URL as the URL of a file", () => {
     ["DATA:text/plain;charset=utf-8,%C3%BC ü", "text/plain;charset=utf-8", "ü ü"],
     ["data:;charset=utf-8,a#b", "text/plain;charset=utf-8", "a"],
     ["data:,%zz%4%", undefined, "%zz%4%"],
-  ])("gives the bytes of %j", (url, mediaType, text) => {
+  ])("a data: URL as the URL of a file gives the bytes of %j", (url, mediaType, text) => {
     const [found] = filesOf([file(url)]);
     expect(found).toMatchObject({ url: undefined, mediaType });
     expect(new TextDecoder().decode(found?.bytes())).toBe(text);
   });
 
-  it("that is malformed is an error with the path of the part", () => {
+  it("a data: URL that is malformed is an error with the path of the part", () => {
     const [found] = filesOf([file("data:;base64,%%%")]);
     expect(() => found?.bytes()).toThrow(expect.objectContaining({ code: "invalidParams" }));
   });
 
-  it("that is long and has no comma is the URL of a file like any other", () => {
+  it("a data: URL that is long and has no comma is the URL of a file like any other", () => {
     const url = `data:${"a".repeat(20_000_000)}`;
     const [found] = filesOf([file(url)]);
     expect(found?.url).toBe(url);
@@ -133,13 +136,13 @@ describe("a preferred binding", () => {
     ["grpc", /prefer\[0\] must be .*, not "grpc": did you mean "GRPC"\?/],
     ["HTTP_JSON", /did you mean "HTTP\+JSON"\?/],
     ["carrier pigeon", /prefer\[0\] must be "JSONRPC" or /],
-  ])("%s that is none is refused", async (name, message) => {
+  ])("the preferred binding %s that does not exist is refused", async (name, message) => {
     const connecting = Client.connect(cardOf([]), { prefer: [name] });
     await expect(connecting).rejects.toBeInstanceOf(TypeError);
     await expect(connecting).rejects.toThrow(message);
   });
 
-  it("may be the URI of another binding", async () => {
+  it("a preferred binding may be the URI of another binding", async () => {
     await using client = await Client.connect(cardOf([interfaceAt("JSONRPC", "http://127.0.0.1:9")]), {
       prefer: ["https://bindings.example/pigeon", "GRPC"],
     });

@@ -21,7 +21,7 @@ const replies = [
 ] as const;
 
 describe.each(replies)("a binary reply with %s", (_, body) => {
-  it("is refused over gRPC", async () => {
+  it("a binary reply with too many values is refused over gRPC", async () => {
     const server = createHttp2Server().on("stream", (stream) => {
       stream.on("error", () => {});
       stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
@@ -36,7 +36,7 @@ describe.each(replies)("a binary reply with %s", (_, body) => {
     server.close();
   });
 
-  it("is refused over Connect", async () => {
+  it("a binary reply with too many values is refused over Connect", async () => {
     await using server = await cardServer({
       "/lf.a2a.v1.A2AService/SendMessage": (_request, response) => {
         response.writeHead(200, { "content-type": "application/proto" }).end(body);

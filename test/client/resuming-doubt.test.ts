@@ -10,7 +10,7 @@ import { begunScene, sceneOf } from "./stream/resuming-scene.js";
 // Agents that repeat or drop events where a snapshot meets the stream, or that never end a stream.
 
 describe.each(jsonBindings)("over %s, a stream assembled by comparison", (binding) => {
-  it("ends with the whole task when the agent repeated a piece", async () => {
+  it("a stream assembled by comparison ends with the whole task when the agent repeated a piece", async () => {
     await using scene = await begunScene(binding);
     const { agent, stream } = scene;
     agent.cut();
@@ -25,7 +25,7 @@ describe.each(jsonBindings)("over %s, a stream assembled by comparison", (bindin
     await agent.opened(0);
   });
 
-  it("ends with the whole task when the agent omitted a piece", async () => {
+  it("a stream assembled by comparison ends with the whole task when the agent omitted a piece", async () => {
     await using scene = await begunScene(binding);
     const { agent, stream } = scene;
     agent.cut();
@@ -38,7 +38,7 @@ describe.each(jsonBindings)("over %s, a stream assembled by comparison", (bindin
     expect(textsOf(stream)).toEqual(["one two three four"]);
   });
 
-  it("ends with one read of the task, and emits no more if that equals what was emitted", async () => {
+  it("a stream assembled by comparison ends with one read of the task, and adds only what is missing", async () => {
     await using scene = await begunScene(binding);
     const { agent, stream } = scene;
     agent.cut();
@@ -50,7 +50,7 @@ describe.each(jsonBindings)("over %s, a stream assembled by comparison", (bindin
     expect(agent.calls).toEqual(["sendStreamingMessage", "subscribeToTask", "getTask"]);
   });
 
-  it("keeps what it has emitted of a task that the agent has not stored yet", async () => {
+  it("a stream assembled by comparison keeps what it emitted of a task that is not stored yet", async () => {
     await using scene = await begunScene(binding);
     const { agent, stream } = scene;
     agent.cut();
@@ -61,7 +61,7 @@ describe.each(jsonBindings)("over %s, a stream assembled by comparison", (bindin
     expect(await stream.rest()).toEqual(["status COMPLETED"]);
   });
 
-  it("yields each piece once when the agent stores every chunk as a separate artifact", async () => {
+  it("a stream assembled by comparison yields each piece once when every chunk is an artifact", async () => {
     await using scene = await begunScene(binding);
     const { agent, stream } = scene;
     const apart = (...texts: string[]) => texts.map((text) => artifactOf(text));
@@ -77,7 +77,7 @@ describe.each(jsonBindings)("over %s, a stream assembled by comparison", (bindin
 });
 
 describe.each(jsonBindings)("over %s, a subscription", (binding) => {
-  it("ends with the whole task when it repeated the content of its snapshot", async () => {
+  it("a subscription ends with the whole task when it repeated the content of its snapshot", async () => {
     const open = (client: Client) => client.watch("t");
     await using scene = await sceneOf(binding, {}, open);
     const { agent, stream } = scene;
@@ -91,7 +91,7 @@ describe.each(jsonBindings)("over %s, a subscription", (binding) => {
     expect(agent.calls).toEqual(["subscribeToTask", "getTask"]);
   });
 
-  it("joins the chunks of an agent that stores each as a separate artifact", async () => {
+  it("a subscription joins the chunks of an agent that stores each as a separate artifact", async () => {
     const open = (client: Client) => client.watch("t");
     await using scene = await sceneOf(binding, {}, open);
     const { agent, stream } = scene;
@@ -136,7 +136,7 @@ describe.each(jsonBindings)("over %s, a stream that is silent", (binding) => {
   it.each([
     ["subscription", subscribed],
     ["send", openStream],
-  ])("gets the end of the task that its agent never sent: %s", async (_, open) => {
+  ])("a silent stream gets the end of the task that its agent never sent: %s", async (_, open) => {
     await using scene = await silentScene(binding, open);
     const { agent, stream, turned } = scene;
     const first = stream.next();
@@ -153,7 +153,7 @@ describe.each(jsonBindings)("over %s, a stream that is silent", (binding) => {
     await agent.opened(0);
   });
 
-  it("is left after the end of its task if the agent never ends it", async () => {
+  it("a silent stream is left after the end of its task if the agent never ends it", async () => {
     await using scene = await silentScene(binding, openStream);
     const { agent, stream, turned } = scene;
     const first = stream.next();
@@ -165,7 +165,7 @@ describe.each(jsonBindings)("over %s, a stream that is silent", (binding) => {
     await agent.opened(0);
   });
 
-  it("gets the changes of a continuing task", async () => {
+  it("a silent stream gets the changes of a continuing task", async () => {
     await using scene = await silentScene(binding, subscribed);
     const { agent, stream, turned } = scene;
     expect(await stream.next()).toBe("task SUBMITTED");
@@ -176,7 +176,7 @@ describe.each(jsonBindings)("over %s, a stream that is silent", (binding) => {
     expect(await turned(stream.rest())).toEqual(['artifact a "two" append', "status COMPLETED"]);
   });
 
-  it("stays open while the task stays as it was", async () => {
+  it("a silent stream stays open while the task stays as it was", async () => {
     await using scene = await silentScene(binding, subscribed);
     const { agent, clock, stream, turned } = scene;
     expect(await stream.next()).toBe("task SUBMITTED");
@@ -192,7 +192,7 @@ describe.each(jsonBindings)("over %s, a stream that is silent", (binding) => {
     expect(await turned(stream.rest())).toEqual(["status COMPLETED"]);
   });
 
-  it("is not polled after its reader leaves", async () => {
+  it("a silent stream is not polled after its reader leaves", async () => {
     await using scene = await silentScene(binding, subscribed);
     const { agent, clock, stream } = scene;
     await stream.next();

@@ -21,7 +21,7 @@ const broken = new ConnectionError("cannot reach", { written: false });
 const forever = Number.POSITIVE_INFINITY;
 
 describe("the pauses", () => {
-  it("grow to a cap, with random jitter", () => {
+  it("the pauses between tries grow to a cap, with random jitter", () => {
     const longest = createRetries({ maxAttempts: 9, budget: 99 }, () => 1);
     const pauses = [2, 3, 4, 5, 6, 7, 8, 9].map((attempt) => longest.pauseBefore(attempt, broken, forever));
     expect(pauses).toEqual([200, 400, 800, 1600, 3200, 5000, 5000, 5000]);
@@ -29,14 +29,14 @@ describe("the pauses", () => {
     expect(createRetries({ firstPauseMs: 10, maxPauseMs: 15 }, () => 1).pauseBefore(3, broken, forever)).toBe(15);
   });
 
-  it("end with the last try, and with the time of the call", () => {
+  it("the pauses between tries end with the last try, and with the time of the call", () => {
     const retries = createRetries({ maxAttempts: 3 }, () => 1);
     expect(retries.pauseBefore(4, broken, forever)).toBeUndefined();
     expect(retries.pauseBefore(2, broken, 200)).toBeUndefined();
     expect(retries.pauseBefore(2, broken, 201)).toBe(200);
   });
 
-  it("use up a budget that calls which get through fill again", () => {
+  it("the pauses between tries use up a budget that calls which get through fill again", () => {
     const retries = createRetries({ budget: 2 }, () => 1);
     // A retry without time left costs nothing.
     expect(retries.pauseBefore(2, broken, 0)).toBeUndefined();
@@ -48,7 +48,7 @@ describe("the pauses", () => {
     expect(pauses()).toEqual([200, 200, undefined]);
   });
 
-  it("are slightly longer than the agent asks, and give up if it asks too much", () => {
+  it("the pauses between tries are slightly longer than the agent asks, and give up if it asks too much", () => {
     const named = (retryAfterMs: number) => new A2AError("unavailable", "later", { retryAfterMs });
     const retries = createRetries({}, () => 0.5);
     expect(retries.pauseBefore(2, named(3000), forever)).toBe(3100);
@@ -59,7 +59,7 @@ describe("the pauses", () => {
 });
 
 describe("a read that fails", () => {
-  it("is retried until it succeeds", async () => {
+  it("a read that fails is retried until it succeeds", async () => {
     await using server = await rpcServer(unavailable, unavailable, task);
     const clock = createVirtualClock();
     await using client = await Client.connect(server.card, { clock, allowPrivate: true });
@@ -72,7 +72,7 @@ describe("a read that fails", () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  it("fails after four tries with the last error", async () => {
+  it("a read fails after four tries with the last error", async () => {
     await using server = await rpcServer(unavailable);
     const clock = createVirtualClock();
     await using client = await Client.connect(server.card, { clock, allowPrivate: true });
@@ -86,7 +86,7 @@ describe("a read that fails", () => {
     ["false", false],
     ["one try", { maxAttempts: 1 }],
     ["an empty budget", { budget: 0 }],
-  ] as const)("is not tried again with %s", async (_, retry) => {
+  ] as const)("a read that fails is not tried again with %s", async (_, retry) => {
     await using server = await rpcServer(unavailable, task);
     await using client = await Client.connect(server.card, { retry, allowPrivate: true });
     await expect(client.getTask({ id: "x" })).rejects.toMatchObject({ code: "unavailable" });
@@ -96,7 +96,7 @@ describe("a read that fails", () => {
   it.each([
     ["503", unavailableFor("3"), "unavailable"],
     ["429", status(429, { "retry-after": "3" }), "resourceExhausted"],
-  ])("waits for the Retry-After of %s", async (_, answer) => {
+  ])("a read that fails waits for the Retry-After of %s", async (_, answer) => {
     await using server = await rpcServer(answer, task);
     const clock = createVirtualClock();
     await using client = await Client.connect(server.card, { clock, allowPrivate: true });
@@ -113,14 +113,14 @@ describe("a read that fails", () => {
     ["400", status(400), "unavailable"],
     ["404", status(404), "unavailable"],
     ["an error of the agent", rpcError(-32001), "taskNotFound"],
-  ])("is not retried after %s", async (_, answer, code) => {
+  ])("a read that fails is not retried after %s", async (_, answer, code) => {
     await using server = await rpcServer(answer, task);
     await using client = await Client.connect(server.card, { clock: createVirtualClock(), allowPrivate: true });
     await expect(client.getTask({ id: "x" })).rejects.toMatchObject({ code });
     expect(server.requests).toHaveLength(1);
   });
 
-  it("waits for the RetryInfo of gRPC", async () => {
+  it("a read that fails waits for the RetryInfo of gRPC", async () => {
     let callCount = 0;
     const getTask = async () => {
       if (callCount++ > 0) return create(TaskSchema, { id: "x" });
@@ -137,7 +137,7 @@ describe("a read that fails", () => {
     expect(callCount).toBe(2);
   });
 
-  it("passes the interceptors once, however often it is retried", async () => {
+  it("a read passes the interceptors once, however often it is retried", async () => {
     await using server = await rpcServer(unavailable, task);
     const clock = createVirtualClock();
     let count = 0;
@@ -163,7 +163,7 @@ function unavailableFor(seconds: string) {
 }
 
 describe("a send that fails", () => {
-  it.each(["send", "stream"] as const)("is not tried again when it was written: %s", async (call) => {
+  it.each(["send", "stream"] as const)("a send that fails is not tried again when it was written: %s", async (call) => {
     await using server = await rpcServer(unavailable, task);
     await using client = await Client.connect(server.card, { clock: createVirtualClock(), allowPrivate: true });
     const outcome = call === "send" ? client.send("go") : itemsOf(client.stream("go"));
@@ -171,23 +171,26 @@ describe("a send that fails", () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it.each(["send", "stream"] as const)("is tried again when nothing was written: %s", async (call) => {
-    await using agent = await countingAgent();
-    await using proxy = await createFaultProxy({ target: { port: agent.port }, schedule: [{ kind: "refuse" }] });
-    const clock = createVirtualClock();
-    const card = cardOf([interfaceAt("JSONRPC", proxy.url())]);
-    await using client = await Client.connect(card, { clock, allowPrivate: true });
-    const outcome = call === "send" ? client.send("say") : itemsOf(client.stream("say"));
-    const pause = await nextPause(clock);
-    await proxy.setSchedule([{ kind: "pass" }]);
-    await clock.advance(pause);
-    await outcome;
-    expect(agent.runs).toBe(1);
-  });
+  it.each(["send", "stream"] as const)(
+    "a send that fails is tried again when nothing was written: %s",
+    async (call) => {
+      await using agent = await countingAgent();
+      await using proxy = await createFaultProxy({ target: { port: agent.port }, schedule: [{ kind: "refuse" }] });
+      const clock = createVirtualClock();
+      const card = cardOf([interfaceAt("JSONRPC", proxy.url())]);
+      await using client = await Client.connect(card, { clock, allowPrivate: true });
+      const outcome = call === "send" ? client.send("say") : itemsOf(client.stream("say"));
+      const pause = await nextPause(clock);
+      await proxy.setSchedule([{ kind: "pass" }]);
+      await clock.advance(pause);
+      await outcome;
+      expect(agent.runs).toBe(1);
+    },
+  );
 
   const both = allBindings.flatMap((binding) => (["send", "stream"] as const).map((call) => [binding, call] as const));
   it.each(both)(
-    "is tried again at an agent that knows its messages, which runs once: %s, %s",
+    "a send that fails is tried again at an agent that knows its messages, which runs once: %s, %s",
     async (binding, call) => {
       await using agent = await countingAgent();
       const before = await Client.connect(agent.url);
@@ -209,7 +212,7 @@ describe("a send that fails", () => {
     },
   );
 
-  it("requests the extension only if the agent's card lists it", async () => {
+  it("a send requests the extension of idempotent sends only if the agent's card lists it", async () => {
     await using server = await rpcServer(task);
     const uri = "urn:trivium:extension:idempotent-send:v1";
     const listing = { ...server.card, capabilities: { streaming: true, extensions: [{ uri }] } };
@@ -229,7 +232,7 @@ describe("a send that fails", () => {
 
 describe("a call that is broken off", () => {
   it.each(["before it begins", "while it is under way", "between two tries"])(
-    "ends with the caller's reason: %s",
+    "a call that is broken off ends with the caller's reason: %s",
     async (when) => {
       const breaking = new AbortController();
       const reason = new Error("enough");

@@ -23,14 +23,17 @@ const refused = (origin: string) => ({
 });
 
 describe.each(allBindings)("an interface of %s at another host than the card's", (binding) => {
-  it.each(Object.entries(secrets))("is not called with %s", async (_, options) => {
-    await using served = await agentElsewhere(binding);
-    await using client = await Client.connect(served.url, { ...anywhere, ...options });
-    await expect(client.send("say")).rejects.toMatchObject(refused(served.origin));
-    expect(served.agent.shown).toEqual([]);
-  });
+  it.each(Object.entries(secrets))(
+    "an interface at another host than the card's is not called with %s",
+    async (_, options) => {
+      await using served = await agentElsewhere(binding);
+      await using client = await Client.connect(served.url, { ...anywhere, ...options });
+      await expect(client.send("say")).rejects.toMatchObject(refused(served.origin));
+      expect(served.agent.shown).toEqual([]);
+    },
+  );
 
-  it("is not called with a header of one call", async () => {
+  it("an interface at another host is not called with a header of one call", async () => {
     await using served = await agentElsewhere(binding);
     await using client = await Client.connect(served.url, anywhere);
     const call = client.send("say", { headers: { cookie: "session=1" } });
@@ -38,7 +41,7 @@ describe.each(allBindings)("an interface of %s at another host than the card's",
     expect(served.agent.shown).toEqual([]);
   });
 
-  it("is not called with a parameter of one call that holds a secret", async () => {
+  it("an interface at another host is not called with a parameter of one call that holds a secret", async () => {
     await using served = await agentElsewhere(binding);
     await using client = await Client.connect(served.url, anywhere);
     const call = client.operations.getTask(
@@ -50,7 +53,7 @@ describe.each(allBindings)("an interface of %s at another host than the card's",
   });
 
   it.each([key, "X-Access-Token", "my-secret"])(
-    "is not called with %s, which its card does not declare",
+    "an interface at another host is not called with %s, which its card does not declare",
     async (name) => {
       await using served = await agentElsewhere(binding, { declares: false });
       await using client = await Client.connect(served.url, { ...anywhere, headers: { [name]: "k" } });
@@ -59,21 +62,21 @@ describe.each(allBindings)("an interface of %s at another host than the card's",
     },
   );
 
-  it("is called with secrets when it is trusted", async () => {
+  it("an interface at another host is called with secrets when it is trusted", async () => {
     await using served = await agentElsewhere(binding);
     const options = { ...anywhere, credentials: { port: "k" }, trustedOrigins: [served.origin] };
     await using client = await Client.connect(served.url, options);
     expect((await client.send("say")).text).toBe("said");
   });
 
-  it("is called without secrets, and with headers that are none", async () => {
+  it("an interface at another host is called without secrets, and with headers that are none", async () => {
     await using served = await agentElsewhere(binding);
     await using client = await Client.connect(served.url, { ...anywhere, headers: { "x-trace": "1" } });
     await expect(client.send("say")).rejects.toMatchObject({ code: "unauthenticated" });
     expect(new Set(served.agent.shown)).toEqual(new Set([undefined]));
   });
 
-  it("is passed over for one at the host of the card", async () => {
+  it("an interface at another host is passed over for one at the host of the card", async () => {
     await using served = await agentElsewhere(binding, { ownToo: true });
     await using client = await Client.connect(served.url, { ...anywhere, credentials: { port: "k" } });
     expect((await client.send("say")).text).toBe("said");
@@ -82,7 +85,7 @@ describe.each(allBindings)("an interface of %s at another host than the card's",
   });
 });
 
-it("signs in for no interface that would not get the token", async () => {
+it("a client signs in for no interface that would not get the token", async () => {
   await using served = await agentElsewhere("JSONRPC", { declares: false });
   await using login = await authorizationServer(() => tokenAnswer("t"));
   const scheme = clientCredentials(login.url);
@@ -96,13 +99,13 @@ it("signs in for no interface that would not get the token", async () => {
   expect(login.requests).toEqual([]);
 });
 
-it("sends secrets to the interfaces of a card that the caller gives", async () => {
+it("a client sends secrets to the interfaces of a card that the caller gives", async () => {
   await using served = await agentElsewhere("HTTP+JSON");
   await using client = await Client.connect(served.card, { ...anywhere, credentials: { port: "k" } });
   expect((await client.send("say")).text).toBe("said");
 });
 
-it("does not send them to what the extended card of a given card lists elsewhere", async () => {
+it("a client does not send secrets to what the extended card of a given card lists elsewhere", async () => {
   await using served = await agentElsewhere("JSONRPC");
   const extended = cardOf([interfaceAt("JSONRPC", served.origin)], declared);
   await using own = await rpcServer(result(extended));
@@ -116,9 +119,12 @@ it("does not send them to what the extended card of a given card lists elsewhere
   expect(served.agent.shown).toEqual([]);
 });
 
-it.each([["agent.example"], ["https://agent.example/a"], [3]])("refuses %j as an origin", async (origin) => {
-  const options = { trustedOrigins: [origin] } as ClientOptions;
-  await expect(Client.connect("http://127.0.0.1:1", options)).rejects.toThrow(
-    'Client.connect(): trustedOrigins[0] must be an origin such as "https://agent.example"',
-  );
-});
+it.each([["agent.example"], ["https://agent.example/a"], [3]])(
+  "trusting secrets to %j is refused, since it is no origin",
+  async (origin) => {
+    const options = { trustedOrigins: [origin] } as ClientOptions;
+    await expect(Client.connect("http://127.0.0.1:1", options)).rejects.toThrow(
+      'Client.connect(): trustedOrigins[0] must be an origin such as "https://agent.example"',
+    );
+  },
+);

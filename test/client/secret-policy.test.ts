@@ -19,7 +19,7 @@ describe("secrets for the host of the card", () => {
     ["GRPC", "agent.example:443"],
     ["GRPC", "grpcs://agent.example"],
     ["GRPC", "https://agent.example/evil.example:443"],
-  ])("go to it over %s as %s", (binding, url) => {
+  ])("secrets for the host of the card go to it over %s as %s", (binding, url) => {
     expect(mayGo(binding, url)).toBe(true);
   });
 
@@ -43,7 +43,7 @@ describe("secrets for the host of the card", () => {
     ["GRPC", "dns:///evil.example:443"],
     ["GRPC", "unix://agent.example/evil"],
     ["GRPC", "ipv4:192.0.2.1:443"],
-  ])("do not go elsewhere over %s by %s", (binding, url) => {
+  ])("secrets for the host of the card do not go elsewhere over %s by %s", (binding, url) => {
     expect(mayGo(binding, url)).toBe(false);
   });
 });
@@ -66,14 +66,14 @@ describe("a header or a parameter for another host is held back", () => {
     ...["X-Amz-Security-Token", "X-Amz-Signature", "X-Amz-Credential", "client_assertion", "SAMLResponse", "x-saml"],
     ...["otp", "X-OTP", "otpCode", "totp", "x-pin", "userPin", "pwd", "passphrase", "x-passcode", "x-password"],
     ...["DPoP", "sid", "x-csrf", "X-XSRF", "hmac", "x-client-secret", "my-credentials"],
-  ])("by the name %s", (name) => {
+  ])("a header or a parameter for another host is held back by the name %s", (name) => {
     expect(noHeaders([name])).toContain("secrets go to agent.example only");
   });
 
   it.each([
     ...["x-trace", "traceparent", "idempotency-key", "x-request-id", "a2a-version", "a2a-extensions", "accept"],
     ...["shipping", "x-design", "option", "mapping", "signal", "x-passenger", "residence", "content-type", "x-assign"],
-  ])("and not by the name %s", (name) => {
+  ])("a header or a parameter for another host is not held back by the name %s", (name) => {
     expect(noHeaders([name])).toBeUndefined();
   });
 });

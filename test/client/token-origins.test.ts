@@ -60,7 +60,7 @@ const refusalOf = (origin: string) => ({
 describe.each(Object.entries(schemes))("%s of another origin than the card's", (what, schemeAt) => {
   const login: OAuthSecret = what.startsWith("the device") ? { ...secret, deviceCode: () => {} } : secret;
 
-  it("is not called", async () => {
+  it("a token endpoint of another origin than the card's is not called", async () => {
     await using server = await provider();
     await using served = await agentWith(schemeAt(server.url));
     await using client = await Client.connect(served.url, { credentials: { login } });
@@ -69,7 +69,7 @@ describe.each(Object.entries(schemes))("%s of another origin than the card's", (
     expect(served.agent.shown).toHaveLength(0);
   });
 
-  it("is called when it is listed", async () => {
+  it("a token endpoint of another origin than the card's is called when it is listed", async () => {
     await using server = await provider();
     await using served = await agentWith(schemeAt(server.url));
     const clock = createVirtualClock();

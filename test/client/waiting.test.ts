@@ -50,30 +50,36 @@ const everywhere = allBindings.flatMap((binding) =>
 );
 
 describe("a call to an agent that restarts", () => {
-  it.each(everywhere)("outlasts four attempts, and runs the agent once: %s, %s", async (binding, name) => {
-    await using scene = await restartingAgent();
-    const clock = createVirtualClock();
-    await using client = await clientOf(scene.proxy, binding, { clock });
-    const outcome = calls[name](client).catch((error: unknown) => error);
-    await throughPauses(clock, outcome, (count) => (count === 4 ? scene.proxy.setSchedule([pass]) : undefined));
-    if (name === "getTask") expect(await outcome).toMatchObject({ code: "taskNotFound" });
-    else expect(await outcome).not.toBeInstanceOf(Error);
-    expect(scene.agent.runs).toBe(name === "getTask" ? 0 : 1);
-  });
+  it.each(everywhere)(
+    "a call to an agent that restarts outlasts four attempts, and runs the agent once: %s, %s",
+    async (binding, name) => {
+      await using scene = await restartingAgent();
+      const clock = createVirtualClock();
+      await using client = await clientOf(scene.proxy, binding, { clock });
+      const outcome = calls[name](client).catch((error: unknown) => error);
+      await throughPauses(clock, outcome, (count) => (count === 4 ? scene.proxy.setSchedule([pass]) : undefined));
+      if (name === "getTask") expect(await outcome).toMatchObject({ code: "taskNotFound" });
+      else expect(await outcome).not.toBeInstanceOf(Error);
+      expect(scene.agent.runs).toBe(name === "getTask" ? 0 : 1);
+    },
+  );
 
-  it.each(Object.keys(calls) as CallName[])("gives up after 8 s at most: %s", async (name) => {
-    await using scene = await restartingAgent();
-    const clock = createVirtualClock();
-    await using client = await clientOf(scene.proxy, "JSONRPC", { clock });
-    const outcome = calls[name](client);
-    outcome.catch(() => {});
-    const waitedMs = sum(await throughPauses(clock, outcome));
-    expect(waitedMs).toBeGreaterThan(4_000);
-    expect(waitedMs).toBeLessThanOrEqual(8_001);
-    await expect(outcome).rejects.toMatchObject({ code: "unavailable", written: false });
-  });
+  it.each(Object.keys(calls) as CallName[])(
+    "a call to an agent that restarts gives up after 8 s at most: %s",
+    async (name) => {
+      await using scene = await restartingAgent();
+      const clock = createVirtualClock();
+      await using client = await clientOf(scene.proxy, "JSONRPC", { clock });
+      const outcome = calls[name](client);
+      outcome.catch(() => {});
+      const waitedMs = sum(await throughPauses(clock, outcome));
+      expect(waitedMs).toBeGreaterThan(4_000);
+      expect(waitedMs).toBeLessThanOrEqual(8_001);
+      await expect(outcome).rejects.toMatchObject({ code: "unavailable", written: false });
+    },
+  );
 
-  it("says how long it was tried", async () => {
+  it("a call to an agent that restarts says how long it was tried", async () => {
     await using scene = await restartingAgent();
     const clock = createVirtualClock();
     await using client = await clientOf(scene.proxy, "JSONRPC", { clock });
@@ -84,7 +90,7 @@ describe("a call to an agent that restarts", () => {
     await expect(outcome).rejects.toThrow(new RegExp(`ECONNREFUSED.* \\(tried for ${seconds} s\\)$`));
   });
 
-  it("waits for none of its interfaces while another answers", async () => {
+  it("a call waits for none of its interfaces while another answers", async () => {
     await using scene = await restartingAgent();
     const clock = createVirtualClock();
     const interfaces = [interfaceAt("JSONRPC", scene.proxy.url()), interfaceAt("HTTP+JSON", scene.agent.url)];
@@ -94,7 +100,7 @@ describe("a call to an agent that restarts", () => {
     await outcome;
   });
 
-  it("waits once all of its interfaces have failed, and takes the preferred one when they are back", async () => {
+  it("a call waits once all of its interfaces have failed, and takes the preferred one afterwards", async () => {
     await using scene = await restartingAgent();
     const clock = createVirtualClock();
     const interfaces = (["JSONRPC", "HTTP+JSON"] as const).map((binding) => interfaceAt(binding, scene.proxy.url()));
@@ -105,7 +111,7 @@ describe("a call to an agent that restarts", () => {
     expect([client.connection?.binding, scene.agent.runs]).toEqual(["JSONRPC", 1]);
   });
 
-  it("makes no more than its attempts where another interface has answered", async () => {
+  it("a call makes no more than its attempts where another interface has answered", async () => {
     await using scene = await restartingAgent();
     await using missing = await cardServer({});
     const clock = createVirtualClock();
@@ -120,7 +126,7 @@ describe("a call to an agent that restarts", () => {
   it.each([
     ["its caller aborts", (abort: AbortController, _: Client) => abort.abort(new Error("left")), "left"],
     ["its client is closed", (_: AbortController, client: Client) => client.close(), "closed"],
-  ] as const)("ends when %s", async (_, end, reason) => {
+  ] as const)("a call that waits for a restart ends when %s", async (_, end, reason) => {
     await using scene = await restartingAgent();
     const clock = createVirtualClock();
     await using client = await clientOf(scene.proxy, "JSONRPC", { clock });
@@ -141,7 +147,7 @@ describe("a call to an agent that restarts", () => {
     ["ENOTFOUND", {}, undefined],
     ["CERT_HAS_EXPIRED", {}, undefined],
   ] as const)(
-    "is repeated only for failures that pass and came before the request: %s %o",
+    "a call is repeated only for failures that pass and came before the request: %s %o",
     async (code, more, says) => {
       const clock = createVirtualClock();
       const fetch = () =>
@@ -162,7 +168,7 @@ describe("a call to an agent that restarts", () => {
     ["one attempt", { maxAttempts: 1 }, 0],
     ["no time for it", { unsentMs: 0 }, 3],
     ["a budget of five", { budget: 5 }, 5],
-  ] as const)("waits less with %s", async (_, retry, count) => {
+  ] as const)("a call to an agent that restarts waits less with %s", async (_, retry, count) => {
     await using scene = await restartingAgent();
     const clock = createVirtualClock();
     await using client = await clientOf(scene.proxy, "JSONRPC", { clock, retry });
@@ -172,7 +178,7 @@ describe("a call to an agent that restarts", () => {
     await expect(outcome).rejects.toMatchObject({ code: "unavailable" });
   });
 
-  it("ends with its own time limit", async () => {
+  it("a call to an agent that restarts ends with its own time limit", async () => {
     await using scene = await restartingAgent();
     const clock = createVirtualClock();
     await using client = await clientOf(scene.proxy, "JSONRPC", { clock });
@@ -182,7 +188,7 @@ describe("a call to an agent that restarts", () => {
     await expect(outcome).rejects.toMatchObject({ code: "unavailable" });
   });
 
-  it("adds nothing to the wait of a stream that resumes", async () => {
+  it("a call adds nothing to the wait of a stream that resumes", async () => {
     await using scene = await restartingAgent();
     const { proxy } = scene;
     await proxy.setSchedule([cutAfter("response", 600, "reset"), restart]);
@@ -196,7 +202,7 @@ describe("a call to an agent that restarts", () => {
     expect(proxy.connections).toBe(1);
   });
 
-  it("announces each retry with its reason", async () => {
+  it("a call announces each retry with its reason", async () => {
     await using scene = await restartingAgent();
     const clock = createVirtualClock();
     const notices: RetryNotice[] = [];
@@ -245,7 +251,7 @@ async function greetingServer() {
 }
 
 describe("the search for a card", () => {
-  it("waits for a server that restarts", async () => {
+  it("the search for a card waits for a server that restarts", async () => {
     await using server = await cardServer({ [cardPath]: card });
     await using proxy = await createFaultProxy({
       target: { port: Number(new URL(server.url).port) },
@@ -259,7 +265,7 @@ describe("the search for a card", () => {
   });
 
   it.each([502, 503])(
-    "waits for a server behind a proxy that answers %i, also when the card is read again",
+    "the search for a card waits for a server behind a proxy that answers %i, also when the card is read again",
     async (status) => {
       const answers = { [cardPath]: cardAfter(5, answered(status)) };
       await using server = await cardServer(answers);
@@ -274,7 +280,7 @@ describe("the search for a card", () => {
     },
   );
 
-  it("waits as long as the proxy says", async () => {
+  it("the search for a card waits as long as the proxy says", async () => {
     await using server = await cardServer({ [cardPath]: cardAfter(1, answered(503, { "retry-after": "3" })) });
     const clock = createVirtualClock();
     const connecting = Client.connect(server.url, { clock, ...uncached });
@@ -287,7 +293,7 @@ describe("the search for a card", () => {
     ["8 s", {}, 4_000, 8_001],
     ["cardTimeoutMs", { limits: { cardTimeoutMs: 3_000 } }, 0, 3_000],
     ["no time at all with retry: false", { retry: false }, 0, 0],
-  ] as const)("ends after %s", async (_, options, leastMs, mostMs) => {
+  ] as const)("the search for a card ends after %s", async (_, options, leastMs, mostMs) => {
     await using scene = await restartingAgent();
     const clock = createVirtualClock();
     const connecting = Client.connect(scene.proxy.url(), { clock, ...options });
@@ -301,7 +307,7 @@ describe("the search for a card", () => {
   it.each([
     ["http", "no HTTP"],
     ["https", "no TLS"],
-  ])("ends at once with a server at %s that speaks %s", async (scheme) => {
+  ])("the search for a card ends at once with a server at %s that speaks %s", async (scheme) => {
     await using server = await greetingServer();
     const clock = createVirtualClock();
     const connecting = Client.connect(`${scheme}://127.0.0.1:${server.port}`, { clock });
@@ -315,7 +321,7 @@ describe("the search for a card", () => {
     ["404", answered(404)],
     ["500", answered(500)],
     ["something that is no card", { hello: "world" }],
-  ])("ends at once with %s", async (_, answer) => {
+  ])("the search for a card ends at once with %s", async (_, answer) => {
     await using server = await cardServer({ [cardPath]: answer });
     const clock = createVirtualClock();
     const connecting = Client.connect(server.url, { clock, ...uncached });
@@ -324,7 +330,7 @@ describe("the search for a card", () => {
     await expect(connecting).rejects.toBeInstanceOf(Error);
   });
 
-  it("ends when its caller aborts", async () => {
+  it("the search for a card ends when its caller aborts", async () => {
     await using scene = await restartingAgent();
     const clock = createVirtualClock();
     const abort = new AbortController();

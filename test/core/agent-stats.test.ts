@@ -34,7 +34,7 @@ function counting(answer: (go: () => Promise<unknown>) => Promise<unknown>) {
 }
 
 describe("parked tasks", () => {
-  it("are counted once for all who ask within ten seconds", async () => {
+  it("the parked tasks are counted once for all who ask within ten seconds", async () => {
     await using served = counting((go) => go());
     await served.parkOne();
     expect(await Promise.all([served.parked(), served.parked()])).toEqual(Array(2).fill({ timed: 0, untimed: 1 }));
@@ -45,7 +45,7 @@ describe("parked tasks", () => {
     expect([await served.parked(), served.counts]).toEqual([{ timed: 0, untimed: 2 }, 2]);
   });
 
-  it("are counted for a hundredth of the time at most", async () => {
+  it("counting the parked tasks takes a hundredth of the time at most", async () => {
     await using served = counting(async (go) => {
       await served.clock.advance(1_000);
       return go();
@@ -59,7 +59,7 @@ describe("parked tasks", () => {
     expect(served.counts).toBe(2);
   });
 
-  it("are unknown while the store does not answer, and its late answer is the next count", async () => {
+  it("parked tasks are unknown while the store does not answer, and its late answer is the next count", async () => {
     const answer = Promise.withResolvers<void>();
     await using served = counting(async (go) => {
       await answer.promise;

@@ -74,7 +74,7 @@ describe("a blocking send to a task that continues at once", () => {
   it.each([
     ["whose log is short", "a draft"],
     ["whose snapshot is newer than the stop", "x".repeat(100_000)],
-  ])("%s returns the task as it was at its stop", async (_, draft) => {
+  ])("a blocking send to a task %s returns the task as it was at its stop", async (_, draft) => {
     const gate = Promise.withResolvers<void>();
     await using two = await replicas(asking(gate.promise, draft));
     const { response, long, again } = await goesOn(two);
@@ -91,7 +91,7 @@ describe("a blocking send to a task that continues at once", () => {
     expect([textIn(late.status?.message?.parts), late.artifacts.length]).toEqual(["one?", 2]);
   });
 
-  it("returns the current task when the log no longer reaches back to its start", async () => {
+  it("a blocking send returns the current task when the log no longer reaches back to its start", async () => {
     const gate = Promise.withResolvers<void>();
     const forgetful = (store: TaskStore) =>
       around(store, async ({ method, args }, go) =>

@@ -9,7 +9,7 @@ import { taskOf } from "../support/say.js";
 const here = { contextId: "here" };
 
 describe("chatMessages", () => {
-  it("gives the conversation and the message of the turn in the words of model APIs", async () => {
+  it("chatMessages gives the conversation and the message of the turn in the words of model APIs", async () => {
     const prompts: Record<string, unknown>[][] = [];
     const agent: Agent = async function* (turn) {
       prompts.push(await chatMessages(turn));
@@ -45,7 +45,7 @@ describe("chatMessages", () => {
     ]);
   });
 
-  it("leaves out what has no text, and reads no more entries than `last`", async () => {
+  it("chatMessages leaves out what has no text, and reads no more entries than `last`", async () => {
     const prompts: Record<string, unknown>[][] = [];
     const agent: Agent = async (turn) => {
       prompts.push(await chatMessages(turn, { last: 3 }));
@@ -66,7 +66,7 @@ describe("chatMessages", () => {
     ]);
   });
 
-  it("rejects as `turn.conversation` does", async () => {
+  it("chatMessages rejects as `turn.conversation` does", async () => {
     const failures: string[] = [];
     const agent: Agent = async (turn) => {
       await chatMessages(turn, { last: 0 }).catch((error: Error) => failures.push(error.message));

@@ -33,7 +33,7 @@ describe("a store that fails", () => {
     ["head", ({ subscribe }) => subscribe("t")],
     ["list", ({ operations }) => operations.listTasks(requestOf("listTasks"), contextOf())],
     ["beginSend", ({ send }) => send("x", {}, { extensions: [idempotentSendExtension] })],
-  ])("answers the caller with unavailable and logs the cause when it cannot %s", async (name, call) => {
+  ])("the handler answers with unavailable and logs the cause when the store cannot %s", async (name, call) => {
     const clock = createVirtualClock();
     await using served = startHandler({ agent: async () => {}, clock, store: without(name, clock) });
     const error = await errorOf(call(served));
@@ -42,7 +42,7 @@ describe("a store that fails", () => {
     expect(served.log).toContainEqual(expect.objectContaining({ level: "error", message: "the task store failed" }));
   });
 
-  it("to claim a task answers its caller with unavailable", async () => {
+  it("a send is answered with unavailable when the store fails to claim its task", async () => {
     const clock = createVirtualClock();
     const beforeFlush = () => Promise.reject(new Error("no store"));
     const store = memoryTaskStore({ clock, beforeFlush });
@@ -53,7 +53,7 @@ describe("a store that fails", () => {
       expect(await error).toMatchObject({ code: "unavailable", cause: { message: "no store" } });
   });
 
-  it("pauses the turn until it recovers, and no event is lost or written twice", async () => {
+  it("a turn pauses until a failing store recovers, and no event is lost or written twice", async () => {
     const gate = Promise.withResolvers<void>();
     await using served = await failing(async ({ emit }) => {
       await emit(working());
@@ -80,7 +80,7 @@ describe("a store that fails", () => {
     expect(records).toMatchObject([{ level: "warn", fields: { taskId: served.taskId, err: { message: "no store" } } }]);
   });
 
-  it("lets a turn end later, with the message that has come meanwhile", async () => {
+  it("a turn ends once a failing store recovers, with the message that has come meanwhile", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     let broken = false;
@@ -106,7 +106,7 @@ describe("a store that fails", () => {
     expect(textIn(taskOf(await answer).status?.message?.parts)).toBe("more than more?");
   });
 
-  it("for longer than a turn waits throws in the agent and fails the task, and callers get that status on recovery", async () => {
+  it("a store failure longer than a turn waits throws in the agent, and fails the task on recovery", async () => {
     const gate = Promise.withResolvers<void>();
     const answers: unknown[] = [];
     await using served = await failing(async ({ emit, signal }) => {
@@ -132,7 +132,7 @@ describe("a store that fails", () => {
     expect(await rest).toEqual(["status WORKING", "status FAILED"]);
   });
 
-  it("for longer than the lease lasts lets another process take the turn over, and later events are fenced", async () => {
+  it("a store failure longer than the lease lets another process take over, and late events are fenced", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const gate = Promise.withResolvers<void>();
@@ -169,7 +169,7 @@ describe("a store that fails", () => {
     expect(stateOf(taskOf(await next))).toBe("COMPLETED");
   });
 
-  it("of push configurations answers the caller with unavailable and logs the cause", async () => {
+  it("a failing store of push configurations makes calls unavailable, and the cause is logged", async () => {
     const failed = async (): Promise<never> => Promise.reject(new Error("no store at /srv/push.db"));
     const store = { ...memoryPushStore(), get: failed, list: failed, set: failed };
     const push = { store, check: () => [], added: () => {}, removed: () => {} };

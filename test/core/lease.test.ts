@@ -27,7 +27,7 @@ function leased() {
 }
 
 describe("a lease", () => {
-  it("is acquired before the first task is claimed, and reused while it is valid", async () => {
+  it("a lease is acquired before the first task is claimed, and reused while it is valid", async () => {
     const { lease, state } = leased();
     await lease.hold();
     expect(state.renewals).toBe(1);
@@ -35,7 +35,7 @@ describe("a lease", () => {
     expect(state.renewals).toBe(1);
   });
 
-  it("is valid for the time the store grants, counted from before the request", async () => {
+  it("a lease is valid for the time the store grants, counted from before the request", async () => {
     const { clock, lease } = leased();
     await lease.renew();
     await clock.advance(14_899);
@@ -45,7 +45,7 @@ describe("a lease", () => {
     expect(lease.hold()).toBeUndefined();
   });
 
-  it("is invalid when its renewal fails", async () => {
+  it("a lease is invalid when its renewal fails", async () => {
     const { lease, state } = leased();
     state.broken = true;
     await expect(lease.hold()).rejects.toThrow("no store");

@@ -52,23 +52,26 @@ function randomAgent(random: Random): Agent {
 }
 
 describe("the heap behind a memory store", () => {
-  it.each(seeds)("stays below what the store may count, whatever the traffic (seed %i)", async (seed) => {
-    const random = createRandom(seed);
-    const before = settledHeap();
-    const store = memoryTaskStore({ maxBytes, finishedLogMaxBytes: maxBytes / 4 });
-    await using served = startHandler({ agent: randomAgent(random), store, limits: { tasksPerOwner: 100_000 } });
-    const taskIds = new Map<string, string>();
-    let refused = 0;
-    for (let sends = 0; refused < 100 && sends < 3000; sends++) {
-      const owner = random.pick(["alice", "bob", "carol", "dave"]);
-      const taskId = random.chance(0.4) ? taskIds.get(owner) : undefined;
-      const ids = taskId === undefined ? {} : { taskId };
-      const response = await served.send([partOf(random)], ids, { principal: { owner } }).catch((error: unknown) => {
-        if (error instanceof A2AError && error.code === "resourceExhausted") refused += 1;
-      });
-      if (response !== undefined) taskIds.set(owner, taskOf(response).id);
-    }
-    expect(refused).toBe(100);
-    expect(settledHeap() - before).toBeLessThan(maxBytes + fixedBytes);
-  });
+  it.each(seeds)(
+    "the heap behind a memory store stays below what the store may count, whatever the traffic (seed %i)",
+    async (seed) => {
+      const random = createRandom(seed);
+      const before = settledHeap();
+      const store = memoryTaskStore({ maxBytes, finishedLogMaxBytes: maxBytes / 4 });
+      await using served = startHandler({ agent: randomAgent(random), store, limits: { tasksPerOwner: 100_000 } });
+      const taskIds = new Map<string, string>();
+      let refused = 0;
+      for (let sends = 0; refused < 100 && sends < 3000; sends++) {
+        const owner = random.pick(["alice", "bob", "carol", "dave"]);
+        const taskId = random.chance(0.4) ? taskIds.get(owner) : undefined;
+        const ids = taskId === undefined ? {} : { taskId };
+        const response = await served.send([partOf(random)], ids, { principal: { owner } }).catch((error: unknown) => {
+          if (error instanceof A2AError && error.code === "resourceExhausted") refused += 1;
+        });
+        if (response !== undefined) taskIds.set(owner, taskOf(response).id);
+      }
+      expect(refused).toBe(100);
+      expect(settledHeap() - before).toBeLessThan(maxBytes + fixedBytes);
+    },
+  );
 });

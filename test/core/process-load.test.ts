@@ -59,7 +59,7 @@ const code = async (served: TestHandler, owner: string): Promise<string> => {
 const times = (count: number, text: string): string[] => Array.from({ length: count }, () => text);
 
 describe("a process that refuses excess", () => {
-  it("refuses the owner with the most turns, and takes sends of all others", async () => {
+  it("a process that refuses excess refuses the owner with the most turns, and takes sends of all others", async () => {
     await using served = await serve({ alice: times(20, "stay"), bob: times(3, "stay") });
     served.set("excess");
     expect(await code(served, "alice")).toBe("unavailable");
@@ -67,14 +67,14 @@ describe("a process that refuses excess", () => {
     expect(await code(served, "carol")).toBe("taken");
   });
 
-  it("counts what the tasks of turns hold: one large task weighs more than some small ones", async () => {
+  it("a process counts what the tasks of turns hold: one large task weighs more than some small ones", async () => {
     await using served = await serve({ alice: times(8, "stay"), bob: times(3, "large") });
     served.set("excess");
     expect(await code(served, "alice")).toBe("taken");
     expect(await code(served, "bob")).toBe("unavailable");
   });
 
-  it("refuses an owner that is alone, but not one with four small turns or less", async () => {
+  it("a process refuses an owner that is alone, but not one with four small turns or less", async () => {
     await using served = await serve({ alice: times(3, "stay") });
     served.set("excess");
     expect(await code(served, "alice")).toBe("taken");
@@ -82,7 +82,7 @@ describe("a process that refuses excess", () => {
     expect(await code(served, "alice")).toBe("unavailable");
   });
 
-  it("refuses two owners who share the load, and takes the next one", async () => {
+  it("a process refuses two owners who share the load, and takes the next one", async () => {
     await using served = await serve({ alice: times(10, "stay"), bob: times(10, "stay") });
     served.set("excess");
     expect([await code(served, "alice"), await code(served, "bob")]).toEqual(["unavailable", "unavailable"]);
@@ -91,7 +91,7 @@ describe("a process that refuses excess", () => {
 });
 
 describe("a process that refuses all", () => {
-  it("starts no task, continues none and wakes none, and does so afterwards", async () => {
+  it("a process that refuses all starts no task, continues none and wakes none, and does so afterwards", async () => {
     await using served = await serve({ alice: ["question"] });
     const taskId = served.ids["question"] ?? "";
     served.set("all");
@@ -107,7 +107,7 @@ describe("a process that refuses all", () => {
     expect(await code(served, "bob")).toBe("taken");
   });
 
-  it("answers reads, cancels, and lets streams run to their end", async () => {
+  it("a process that refuses all answers reads and cancels, and lets streams run to their end", async () => {
     await using served = await serve({ alice: ["ask", "stay"] });
     const { firstItem: first, readRest: rest } = await openStream(served.subscribe(served.ids["ask"] ?? ""));
     expect(lineOf(first)).toBe("task WORKING");

@@ -25,7 +25,7 @@ async function fill(served: TestHandler): Promise<number> {
 }
 
 describe("the unfinished tasks of an owner", () => {
-  it.each([1, 7, 60, 500])("are at most %i", async (most) => {
+  it.each([1, 7, 60, 500])("the unfinished tasks of an owner are at most %i", async (most) => {
     await using served = serve(most);
     expect(await fill(served)).toBe(most);
     expect(await errorOf(served.send("go", {}, alice))).toMatchObject({
@@ -36,13 +36,13 @@ describe("the unfinished tasks of an owner", () => {
     expect(await errorOf(openStream(served.stream("go", {}, alice)))).toMatchObject({ code: "resourceExhausted" });
   });
 
-  it("take no room from others", async () => {
+  it("the unfinished tasks of an owner take no room from others", async () => {
     await using served = serve(3);
     await fill(served);
     expect(taskOf(await served.send("go", {}, bob)).id).not.toBe("");
   });
 
-  it("may all be continued, and one that ends makes room for another", async () => {
+  it("all unfinished tasks of an owner may be continued, and one that ends makes room for another", async () => {
     await using served = serve(3);
     const { id: taskId } = taskOf(await served.send("go", {}, alice));
     await fill(served);
@@ -52,7 +52,7 @@ describe("the unfinished tasks of an owner", () => {
     expect(await errorOf(served.send("go", {}, alice))).toMatchObject({ code: "resourceExhausted" });
   });
 
-  it("that were there before the process started count", async () => {
+  it("the unfinished tasks that were there before the process started count", async () => {
     const store = memoryTaskStore();
     await using first = serve(200, store);
     expect(await fill(first)).toBe(200);

@@ -11,7 +11,7 @@ import { requestOf, taskOf } from "../support/say.js";
 import { createVirtualClock, settle } from "../support/virtual-clock.js";
 
 describe("the reads of one owner", () => {
-  it("are so many at once, in their order, and failed ones make room too", async () => {
+  it("so many reads of one owner run at once, in their order, and failed ones make room too", async () => {
     const gate = createReadGate(2, { clock: createVirtualClock(), limits: defaultCoreLimits });
     const started: number[] = [];
     const ends = [0, 1, 2, 3].map(() => Promise.withResolvers<void>());
@@ -33,7 +33,7 @@ describe("the reads of one owner", () => {
     await Promise.all([reads[0], reads[2], reads[3]]);
   });
 
-  it("take their share of the memory at once, as soon as the size of one is known", async () => {
+  it("reads of one owner take their share of the memory at once, as soon as the size of one is known", async () => {
     const clock = createVirtualClock();
     const memory = new ReadMemory(clock, { runningMaxBytes: 1000, storeRetryMs: 30_000 });
     const gate = createReadGate(Number.POSITIVE_INFINITY, { clock, limits: defaultCoreLimits }, memory);
@@ -72,7 +72,7 @@ describe("the reads of one owner", () => {
     expect(clock.pending()).toEqual([]);
   });
 
-  it("wait no longer than a store may be silent for one that never ends", async () => {
+  it("a read that waits for one that never ends waits no longer than a store may be silent", async () => {
     const clock = createVirtualClock();
     const memory = new ReadMemory(clock, { runningMaxBytes: 1000, storeRetryMs: 30_000 });
     const gate = createReadGate(1, { clock, limits: defaultCoreLimits }, memory);
@@ -82,7 +82,7 @@ describe("the reads of one owner", () => {
     expect(await second).toBe("read");
   });
 
-  it("leave the database to others: a read among a thousand lists is answered after a few of them", async () => {
+  it("a read among a thousand lists of another owner is answered after a few of them", async () => {
     const store = sqliteStore({ path: `${await temporaryFolder()}/tasks.db` });
     await store.open?.();
     await using served = startHandler({ agent: async () => completed("x".repeat(100_000)), store });

@@ -37,7 +37,7 @@ function follow(turn: TurnMemory) {
 const turnOver = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe("the memory of running tasks", () => {
-  it("lets no turn wait while its owner has its share, which is half of what others leave", () => {
+  it("no turn waits while its owner has its share of memory, which is half of what others leave", () => {
     const { open } = createMemory();
     const alice = open("alice", 500);
     expect(alice.waitForMemory()).toBeUndefined();
@@ -46,7 +46,7 @@ describe("the memory of running tasks", () => {
     expect(open("carol", 125).waitForMemory()).toBeUndefined();
   });
 
-  it("lets one turn go on beyond the share, and the next one when it has ended", async () => {
+  it("one turn goes on beyond its owner's share of memory, and the next one when it has ended", async () => {
     const { memory, open } = createMemory();
     const turns = [open("alice", 300), open("alice", 300), open("alice", 300), open("alice", 300)];
     const states = turns.map(follow);
@@ -66,13 +66,13 @@ describe("the memory of running tasks", () => {
     expect([memory.bytes, memory.waitingTurns, memory.isTight]).toEqual([0, 0, false]);
   });
 
-  it("lets turns of others go on while an owner has more than its share", () => {
+  it("turns of others go on while an owner has more memory than its share", () => {
     const { open } = createMemory();
     for (let index = 0; index < 60; index++) follow(open("greedy", 10));
     for (const owner of ["alice", "bob", "carol"]) expect(open(owner, 20).waitForMemory()).toBeUndefined();
   });
 
-  it("gives the reserve to owners in turn", async () => {
+  it("the memory of running tasks gives the reserve to owners in turn", async () => {
     const { open } = createMemory(100);
     const first = open("alice", 90);
     const order: string[] = [];
@@ -90,7 +90,7 @@ describe("the memory of running tasks", () => {
     expect(order).toEqual(["alice", "bob", "alice", "bob"]);
   });
 
-  it("lets a turn that asks again wait once, and forgets it when it has ended", async () => {
+  it("a turn that asks for memory again waits once, and is forgotten when it has ended", async () => {
     const { clock, memory, open } = createMemory();
     const [first, second] = [open("alice", 600), open("alice", 600)];
     expect(first.waitForMemory()).toBeUndefined();
@@ -112,7 +112,7 @@ describe("the memory of running tasks", () => {
     expect([memory.bytes, memory.waitingTurns, clock.pending()]).toEqual([0, 0, []]);
   });
 
-  it("ends the largest turns of an owner of which none has ended in time, until it has half of its share", async () => {
+  it("the largest turns of an owner end when none has ended in time, until it has half of its share", async () => {
     const { clock, open, ended } = createMemory();
     const waiting = open("bob", 40);
     const reserved = open("alice", 10);
@@ -132,7 +132,7 @@ describe("the memory of running tasks", () => {
     ]);
   });
 
-  it("lets a turn go on when what its owner's tasks have written is stored", async () => {
+  it("a turn goes on when what its owner's tasks have written is stored", async () => {
     const { open } = createMemory();
     const [, writing, waiting] = [open("alice", 100), open("alice", 600), open("alice", 100)];
     const reserved = follow(open("alice", 10));
@@ -143,7 +143,7 @@ describe("the memory of running tasks", () => {
     expect(state.goesOn).toBe(true);
   });
 
-  it("refuses to load another task for an owner with more than its share, and makes room for it in time", async () => {
+  it("an owner with more memory than its share may not load another task, until room is made in time", async () => {
     const { clock, memory, open, ended } = createMemory();
     open("alice", 200);
     const large = open("alice", 600);
@@ -159,7 +159,7 @@ describe("the memory of running tasks", () => {
     expect(clock.pending()).toEqual([]);
   });
 
-  it("lets a turn that was ended write its end, and counts nothing of it afterwards", async () => {
+  it("a turn that was ended for memory may write its end, and nothing of it counts afterwards", async () => {
     const { clock, memory, open, ended } = createMemory();
     const turns = [open("alice", 700), open("alice", 600)];
     turns.forEach(follow);
@@ -190,7 +190,7 @@ async function writePieces(turn: TurnMemory, random: Random, pieces: number, onW
 
 describe("whatever turns write", () => {
   it.each(Array.from({ length: tries(50, 2000) }, (_, index) => index + 1))(
-    "each of them ends, the whole stays below the limit and one task, and nothing is left (seed %i)",
+    "turns end, memory stays below the limit and one task, and nothing is left, whatever turns write (seed %i)",
     async (seed) => {
       const random = createRandom(seed);
       const maxBytes = 1000;

@@ -23,7 +23,9 @@ describe("the core on SQLite, in a world where everything goes wrong", () => {
   });
   afterAll(() => immediates.restore());
 
-  it(`loses nothing in ${seeds} worlds`, { timeout: 600_000 }, async () => {
+  it(`the core on SQLite loses nothing in ${seeds} worlds where everything goes wrong`, {
+    timeout: 600_000,
+  }, async () => {
     for (let seed = first; seed < first + seeds; seed++) {
       const answers = waitsFor(immediates);
       const { violations, lines } = await simulate(seed, answers, {

@@ -15,7 +15,7 @@ describe("the core, in a world where everything goes wrong", () => {
   afterAll(() => immediates.restore());
 
   // Requirements: V1-STREAM-9
-  it(`loses nothing in ${seeds} worlds`, { timeout: 1_800_000 }, async () => {
+  it(`the core loses nothing in ${seeds} worlds where everything goes wrong`, { timeout: 1_800_000 }, async () => {
     for (let seed = first; seed < first + seeds; seed++) {
       const { violations, lines } = await simulate(seed, immediates, { traced: SIM_SEED !== undefined });
       const story = lines.length === 0 ? "" : `\n${lines.join("\n")}\n`;

@@ -11,7 +11,7 @@ import { createVirtualClock, settle } from "../support/virtual-clock.js";
 const kibibyte = 1024;
 
 describe("the messages that wait for a turn", () => {
-  it("take at most the limit of bytes, and each owner half of the rest", async () => {
+  it("the messages that wait for a turn take at most the limit of bytes, and each owner half of the rest", async () => {
     await using served = startHandler({
       limits: { turnsPerProcess: 1, turnWaitMaxBytes: 1000 * kibibyte },
       async agent({ emit, signal }) {
@@ -88,7 +88,7 @@ function createSender() {
 }
 
 describe("the slots of turns", () => {
-  it("are offered to the agents of a process one after another, and to their owners in turns", async () => {
+  it("slots of turns are offered to the agents of a process in turns, and to their owners in turns", async () => {
     const { slots } = createAgents(2, {}, {});
     const [one, other] = slots;
     if (one === undefined || other === undefined) throw new Error("there are two agents");
@@ -107,7 +107,7 @@ describe("the slots of turns", () => {
     expect(started).toEqual(["a", "b", "a", "c"]);
   });
 
-  it("start all sends that wait when a limit is raised", async () => {
+  it("slots of turns start all sends that wait when a limit is raised", async () => {
     const { slots } = createAgents(10, { turnsPerProcess: 1 });
     const [agent] = slots;
     if (agent === undefined) throw new Error("there is one agent");
@@ -121,7 +121,7 @@ describe("the slots of turns", () => {
     expect(agent.queued).toBe(0);
   });
 
-  it("refuse a send behind one that waits for another slot with an error, though it may start itself", async () => {
+  it("a send behind one that waits for another slot is refused with an error, though it may start itself", async () => {
     const { clock, slots } = createAgents(10, { turnsPerOwner: 2 });
     const [agent] = slots;
     if (agent === undefined) throw new Error("there is one agent");
@@ -138,7 +138,7 @@ describe("the slots of turns", () => {
     expect([started, agent.queued, agent.isIdle]).toEqual([[], 0, true]);
   });
 
-  it("of a caller are offered to all agents when one of them is freed", async () => {
+  it("the freed slot of a caller is offered to all agents", async () => {
     const { slots } = createAgents(10, {}, {});
     const [one, other] = slots;
     if (one === undefined || other === undefined) throw new Error("there are two agents");
@@ -151,7 +151,7 @@ describe("the slots of turns", () => {
     expect(await waiting).toBeTypeOf("function");
   });
 
-  it("hold up a shutdown while turns run and while something may start one", async () => {
+  it("slots of turns hold up a shutdown while turns run and while something may start one", async () => {
     const { slots } = createAgents(10, {});
     const [agent] = slots;
     if (agent === undefined) throw new Error("there is one agent");
@@ -170,7 +170,7 @@ describe("the slots of turns", () => {
     expect([isIdle, agent.isIdle]).toEqual([true, true]);
   });
 
-  it("abort the turns that run, and those that start later, once the agent drains", () => {
+  it("a drain of an agent aborts the turns that run, and those that start later", () => {
     const { slots } = createAgents(10, {});
     const [agent] = slots;
     if (agent === undefined) throw new Error("there is one agent");

@@ -13,31 +13,31 @@ const forgetful: StoreUnderTest = { place: () => "memory" };
 const undisturbed = { store: forgetful, kills: 0, seed, restartable: false };
 
 describe("the checks after a crash", () => {
-  it("accept a server that is not killed", async () => {
+  it("the checks after a crash accept a server that is not killed", async () => {
     const { faults, tally } = await crashRun(undisturbed);
     expect(faults, `CRASH_SEED=${seed}`).toEqual([]);
     expect(tally.tasks).toBeGreaterThan(10);
   });
 
-  it("detect a store that loses writes", async () => {
+  it("the checks after a crash detect a store that loses writes", async () => {
     const { faults } = await crashRun({ ...undisturbed, kills: 4, patienceMs: 2000 });
     expect(faults).toContainEqual(expect.stringMatching(/was spoken of and is not there/));
   });
 
-  it("detect each kind of false answer", async () => {
+  it("the checks after a crash detect each kind of false answer", async () => {
     const { faults } = await crashRun({ ...undisturbed, patienceMs: 500, meanwhile: lie });
     for (const kind of lies) expect(faults, `CRASH_SEED=${seed}`).toContainEqual(expect.stringMatching(kind));
   });
 });
 
 describe("a crash run", () => {
-  it("ends when its store cannot be examined", async () => {
+  it("a crash run ends when its store cannot be examined", async () => {
     const damage = () => Promise.reject(new Error("the disk is away"));
     const run = crashRun({ ...undisturbed, store: { ...forgetful, damage }, kills: 4 });
     await expect(run).rejects.toThrow("the disk is away");
   });
 
-  it("ends with its test, while a server starts", async () => {
+  it("a crash run ends with its test, while a server starts", async () => {
     const over = new AbortController();
     const damage = async () => {
       setImmediate(() => over.abort(new Error("the test is over")));

@@ -16,7 +16,9 @@ describe.skipIf(!hasPostgres).each([
   });
   afterAll(() => postgres[Symbol.asyncDispose]());
 
-  it("keeps every acknowledged event through repeated kills of itself and the database", async ({ signal }) => {
+  it("a server on PostgreSQL keeps every acknowledged event through kills of itself and the database", async ({
+    signal,
+  }) => {
     const place = await postgres.createDatabase();
     const store = storeOn(postgres, place);
     expectWhole(await crashRun({ store, kills, seed, restartable, signal }), restartable);

@@ -12,7 +12,7 @@ describe.each([
   { agent: "that cannot be run again", restartable: false },
   { agent: "that can be run again", restartable: true },
 ])("a server on SQLite with an agent $agent", ({ restartable }) => {
-  it("keeps every acknowledged event through repeated kills", async ({ signal }) => {
+  it("a server on SQLite keeps every acknowledged event through repeated kills", async ({ signal }) => {
     expectWhole(await crashRun({ store: sqlite, kills, seed, restartable, signal }), restartable);
   });
 });

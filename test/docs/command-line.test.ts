@@ -29,21 +29,24 @@ function sectionOf(name: string): string {
 }
 
 describe("docs/reference/command-line.md", () => {
-  it("has a section for every command, and none for a command that does not exist", () => {
+  it("the reference of the command line has a section for every command, and none for a command that does not exist", () => {
     expect([...sections.keys()].toSorted()).toEqual(commandNames.toSorted());
   });
 
-  it.each(commands)("has all options of trivium $name, as its help shows them", ({ name, command }) => {
-    const section = sectionOf(name);
-    expect(optionsOf(command).filter((flags) => !section.includes(`\`${flags}\``))).toEqual([]);
-  });
+  it.each(commands)(
+    "the reference of the command line has all options of trivium $name, as its help shows them",
+    ({ name, command }) => {
+      const section = sectionOf(name);
+      expect(optionsOf(command).filter((flags) => !section.includes(`\`${flags}\``))).toEqual([]);
+    },
+  );
 
-  it.each(commands)("has no option that trivium $name lacks", ({ name, command }) => {
+  it.each(commands)("the reference of the command line has no option that trivium $name lacks", ({ name, command }) => {
     const shown = [...sectionOf(name).matchAll(/^\| `(--[^`]+)`/gm)].map(([, flags]) => flags);
     expect(shown.filter((flags) => !optionsOf(command).includes(flags ?? ""))).toEqual([]);
   });
 
-  it("has every command of trivium db, and none that does not exist", () => {
+  it("the reference of the command line has every command of trivium db, and none that does not exist", () => {
     const names =
       program.commands.find((command) => command.name() === "db")?.commands.map((each) => each.name()) ?? [];
     const shown = [...sectionOf("db").matchAll(/^trivium db (\w+) /gm)].map(([, name]) => name);

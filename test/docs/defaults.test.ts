@@ -31,11 +31,11 @@ function amount(number: string, unit: string): number {
 }
 
 describe("the defaults of limits", () => {
-  it.each(mentions)("$name is as $page says: $text", ({ name, number, unit }) => {
+  it.each(mentions)("the default of $name is as $page says: $text", ({ name, number, unit }) => {
     expect(amount(number, unit)).toBe(limits.get(name));
   });
 
-  it("are in many sentences, and are read as numbers and as words", () => {
+  it("the defaults of limits are in many sentences, and are read as numbers and as words", () => {
     expect(mentions.length).toBeGreaterThan(20);
     expect([amount("five", "seconds"), amount("10,000", "unfinished"), amount("4", "MiB")]).toEqual([
       5_000, 10_000, 4_194_304,

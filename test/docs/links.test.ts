@@ -28,14 +28,14 @@ function linksOf(page: string): readonly Link[] {
 }
 
 describe("the links", () => {
-  it.each(pages)("of %s lead to files, and to headings of them", (page) => {
+  it.each(pages)("the links of %s lead to files, and to headings of them", (page) => {
     for (const { target, file, heading } of linksOf(page)) {
       expect(existsSync(file), `${page} → ${target}`).toBe(true);
       if (heading !== undefined) expect(anchorsIn(read(file)), `${page} → ${target}`).toContain(heading);
     }
   });
 
-  it("lead from docs/README.md to every page of the documents", () => {
+  it("links lead from docs/README.md to every page of the documents", () => {
     const reached = new Set(["docs/README.md"]);
     for (const page of reached) {
       for (const { file } of linksOf(page)) {
@@ -45,21 +45,27 @@ describe("the links", () => {
     expect(documents.filter((page) => page !== "README.md" && !reached.has(page))).toEqual([]);
   });
 
-  it.each(documents.filter((page) => page.startsWith("docs/guides/")))("of %s end with what to read next", (page) => {
-    const [, next = ""] = /\n## Next\n([^#]*(?:#(?!# )[^#]*)*)$/.exec(read(page)) ?? [];
-    expect(next.match(/\]\((?:\.\.\/)*[\w/-]+\.\w+/g)?.length, next).toBeGreaterThan(1);
-  });
+  it.each(documents.filter((page) => page.startsWith("docs/guides/")))(
+    "the links of %s end with what to read next",
+    (page) => {
+      const [, next = ""] = /\n## Next\n([^#]*(?:#(?!# )[^#]*)*)$/.exec(read(page)) ?? [];
+      expect(next.match(/\]\((?:\.\.\/)*[\w/-]+\.\w+/g)?.length, next).toBeGreaterThan(1);
+    },
+  );
 
-  it.each(globSync("examples/*").toSorted())("lead to %s from a page, and a test runs it", (folder) => {
-    const pages = documents.filter((page) =>
-      linksOf(page).some(({ file }) => file === folder || file.startsWith(`${folder}/`)),
-    );
-    expect(pages).not.toEqual([]);
-    const name = `["'\`/]${folder.slice("examples/".length)}["'\`/]`;
-    expect(tests.filter((text) => new RegExp(name).test(text))).not.toEqual([]);
-  });
+  it.each(globSync("examples/*").toSorted())(
+    "a link leads to %s from a page, and a test runs the example",
+    (folder) => {
+      const pages = documents.filter((page) =>
+        linksOf(page).some(({ file }) => file === folder || file.startsWith(`${folder}/`)),
+      );
+      expect(pages).not.toEqual([]);
+      const name = `["'\`/]${folder.slice("examples/".length)}["'\`/]`;
+      expect(tests.filter((text) => new RegExp(name).test(text))).not.toEqual([]);
+    },
+  );
 
-  it("lead from the README to the index of the documents", () => {
+  it("a link leads from the README to the index of the documents", () => {
     expect(linksOf("README.md").map(({ file }) => file)).toContain("docs/README.md");
   });
 });

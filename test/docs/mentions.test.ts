@@ -37,11 +37,11 @@ const namesIn = (page: string): ReadonlySet<string> =>
   );
 
 describe("the names in the text", () => {
-  it.each(documents)("of %s are in the source, or belong to others", (page) => {
+  it.each(documents)("the names in the text of %s are in the source, or belong to others", (page) => {
     expect([...namesIn(page)].filter((name) => !knownNames.has(name) && !ofOthers.includes(name))).toEqual([]);
   });
 
-  it("that belong to others are all mentioned", () => {
+  it("the names in the text that belong to others are all mentioned", () => {
     const mentioned = new Set(documents.flatMap((page) => [...namesIn(page)]));
     expect(ofOthers.filter((name) => !mentioned.has(name))).toEqual([]);
   });

@@ -10,7 +10,7 @@ const recording = read("docs/pictures/terminal.jsonl")
   .map((line) => JSON.parse(line) as Output);
 
 describe("the pictures", () => {
-  it("of the terminals show a report that is whole, though its agent was killed while it streamed", () => {
+  it("the pictures of the terminals show a whole report, though its agent was killed while it streamed", () => {
     const report = /const report = (\[[\s\S]*?\])/.exec(read("examples/durable/server.ts"))?.[1] ?? "";
     const lines = [...report.matchAll(/"(.*)"/g)].map(([, line]) => `${line}\r\n`);
     const words = recording.filter(([, pane, text]) => pane === "caller" && text !== "$ ");
@@ -20,9 +20,12 @@ describe("the pictures", () => {
     expect(words.filter(([seconds]) => seconds > killedAt).length).toBeGreaterThan(10);
   });
 
-  it.each(globSync("docs/pictures/*.svg"))("%s loads nothing, runs nothing, and has colors for dark pages", (file) => {
-    const svg = read(file);
-    expect(svg).not.toMatch(/<script|@import|href=|url\((?!#)/);
-    expect(svg).toMatch(/prefers-color-scheme: ?dark/);
-  });
+  it.each(globSync("docs/pictures/*.svg"))(
+    "the picture %s loads nothing, runs nothing, and has colors for dark pages",
+    (file) => {
+      const svg = read(file);
+      expect(svg).not.toMatch(/<script|@import|href=|url\((?!#)/);
+      expect(svg).toMatch(/prefers-color-scheme: ?dark/);
+    },
+  );
 });

@@ -50,26 +50,26 @@ function written(name: string, value: number | undefined): string {
 }
 
 describe("the docstrings of the entry points", () => {
-  it("show the examples of test/docs/docstrings", () => {
+  it("the docstrings of the entry points show the examples of test/docs/docstrings", () => {
     const check = ["scripts/docstring-examples.ts", "--check"];
     expect(() => execFileSync(process.execPath, check, { stdio: "pipe" })).not.toThrow();
   });
 });
 
 describe("the reference", () => {
-  it("is what the source says", () => {
+  it("the reference is what the source says", () => {
     expect(() => execFileSync(process.execPath, ["scripts/reference.ts", "--check"], { stdio: "pipe" })).not.toThrow();
   });
 
-  it.each(Object.entries(defaultLimits))("has the limit %s with its default", (name, value) => {
+  it.each(Object.entries(defaultLimits))("the reference has the limit %s with its default", (name, value) => {
     expect(rowOf(read("docs/reference/limits.md"), name)?.split(" | ")[0]).toBe(written(name, value));
   });
 
-  it.each(Object.keys(defaultClientLimits))("has the limit %s of a client", (name) => {
+  it.each(Object.keys(defaultClientLimits))("the reference has the limit %s of a client", (name) => {
     expect(rowOf(sectionOf("ClientLimits"), name)).toBeDefined();
   });
 
-  it.each(errorCodes)("describes the error %s as the table does", (code) => {
+  it.each(errorCodes)("the reference describes the error %s as the table does", (code) => {
     const { reason, jsonRpc, grpc, http } = errorTable[code];
     const cells = rowOf(read("docs/reference/errors.md"), code)?.split(" | ") ?? [];
     expect(cells.slice(0, 4)).toEqual([`\`${reason}\``, `${jsonRpc}`, `${grpc}`, `${http}`]);
@@ -77,28 +77,31 @@ describe("the reference", () => {
   });
 
   it.each(Object.keys({ ...agentMembers, ...listenMembers, ...clientMembers, ...sqlMembers }))(
-    "has the option %s",
+    "the reference has the option %s",
     (name) => expect(rowOf(reference, name)).toBeDefined(),
   );
 
-  it.each([...new Set(checked)])("has a section of the options in %s", (type) => {
+  it.each([...new Set(checked)])("the reference has a section of the options in %s", (type) => {
     expect(sectionOf(type)).toMatch(/^(?:\| `|The members are those of)/m);
   });
 
-  it.each(operations.map(({ name }) => name))("has the operation %s", (name) => {
+  it.each(operations.map(({ name }) => name))("the reference has the operation %s", (name) => {
     expect(rowOf(read("docs/reference/client.md"), name)).toBeDefined();
   });
 
-  it.each(["task", "message", "status", "artifact"])("has the event %j of a stream", (type) => {
+  it.each(["task", "message", "status", "artifact"])("the reference has the event %j of a stream", (type) => {
     expect(read("docs/reference/answers.md")).toContain(`| \`type\` | \`"${type}"\` |`);
   });
 
-  it.each([...new Set(values.flatMap((module: object) => Object.keys(module)))])("has the name %s", (name) => {
-    expect(read("docs/reference/names.md")).toContain(`| [\`${name}\`](`);
-    expect(reference).toMatch(new RegExp(`^(?:### \`${name}\`|\\| <a id="${name.toLowerCase()}">)`, "m"));
-  });
+  it.each([...new Set(values.flatMap((module: object) => Object.keys(module)))])(
+    "the reference has the name %s",
+    (name) => {
+      expect(read("docs/reference/names.md")).toContain(`| [\`${name}\`](`);
+      expect(reference).toMatch(new RegExp(`^(?:### \`${name}\`|\\| <a id="${name.toLowerCase()}">)`, "m"));
+    },
+  );
 
-  it.each(pages)("says in %s what everything means", (page) => {
+  it.each(pages)("the reference says in %s what everything means", (page) => {
     expect(read(page).match(/^\| `.* \| {2}\|$/gm) ?? []).toEqual([]);
     expect(read(page).match(/^### `.*\n\n\|/gm) ?? []).toEqual([]);
   });

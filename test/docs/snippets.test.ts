@@ -59,12 +59,12 @@ function parseJson(code: string): void {
 }
 
 describe("the snippets", () => {
-  it.each([...new Set(programs.map(({ page }) => page))])("of %s compile", (page) => {
+  it.each([...new Set(programs.map(({ page }) => page))])("the snippets of %s compile", (page) => {
     expect(problems.filter((line) => line.startsWith(`${page}:`))).toEqual([]);
   });
 
   it.each(documents.filter((page) => blocksOf(page).some(({ language }) => language === "json")))(
-    "of %s in JSON are JSON, or lines of it",
+    "the snippets of %s in JSON are JSON, or lines of it",
     (page) => {
       for (const { language, code, line } of blocksOf(page)) {
         if (language === "json") expect(() => parseJson(code), `${page}:${line}`).not.toThrow();
@@ -73,7 +73,7 @@ describe("the snippets", () => {
   );
 
   it.each(documents.filter((page) => blocksOf(page).some(({ language }) => language === "js")))(
-    "of %s in JavaScript have no mistakes of syntax",
+    "the snippets of %s in JavaScript have no mistakes of syntax",
     (page) => {
       for (const { language, code, line } of blocksOf(page)) {
         if (language !== "js") continue;
@@ -83,12 +83,12 @@ describe("the snippets", () => {
     },
   );
 
-  it("have a value for each of these names when they run, in test/package/given.mjs", () => {
+  it("the snippets have a value for each of their names when they run, in test/package/given.mjs", () => {
     const names = [...read("test/package/given.mjs").matchAll(/^ {2}(\w+)[,:]/gm)].map(([, name]) => name);
     expect(new Set(names)).toEqual(ambient);
   });
 
-  it("need no names beside those of test/docs/ambient.d.ts, which compile", () => {
+  it("the snippets need no names beside those of test/docs/ambient.d.ts, which compile", () => {
     expect(problems.filter((line) => !documents.some((page) => line.startsWith(`${page}:`)))).toEqual([]);
   });
 });

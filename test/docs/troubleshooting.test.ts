@@ -36,11 +36,14 @@ const inSource = (text: string): boolean => {
 };
 
 describe("troubleshooting", () => {
-  it.each(quotedTexts().filter(isText))("line $line quotes a text of the source: $text", ({ text }) => {
-    expect(inSource(text)).toBe(true);
-  });
+  it.each(quotedTexts().filter(isText))(
+    "line $line of the troubleshooting guide quotes a text of the source: $text",
+    ({ text }) => {
+      expect(inSource(text)).toBe(true);
+    },
+  );
 
-  it("quotes many texts, and notices one that is no more", () => {
+  it("the troubleshooting guide quotes many texts, and the test notices one that is no more", () => {
     expect(quotedTexts().filter(isText).length).toBeGreaterThan(60);
     expect(inSource("port … on … is occupied")).toBe(false);
   });

@@ -185,7 +185,7 @@ overEach(readers, (start, wire) => {
   });
 
   // Requirements: V1-EXTCARD-3, V1-EXTCARD-4, V1-CAP-1, V03-CARDX-3
-  it(`an agent that declares none answers ${undeclared}, and one without a card for this caller answers that`, async () => {
+  it(`an agent without an extended card answers ${undeclared}, one without it for this caller says so`, async () => {
     await using without = await start({ ...options, card });
     expect(await errorOf(without.client.getExtendedAgentCard(extendedCard, {}))).toMatchObject({
       code: undeclared,

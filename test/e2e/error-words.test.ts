@@ -29,7 +29,7 @@ function wholeText(wire: Wire, code: Worded): string | undefined {
 }
 
 overEach(wiresThat("tell the agent's answer"), (start, wire) => {
-  it.each(codes)("%s begins with the specification's words, then the agent's message", async (code) => {
+  it.each(codes)("the error %s begins with the specification's words, then the agent's message", async (code) => {
     await using served = await start({
       agent: () => {
         throw new A2AError(code, "because");
@@ -51,7 +51,7 @@ overEach(wiresThat("tell the agent's answer"), (start, wire) => {
 });
 
 overEveryWire((start, wire) => {
-  it("the server's own refusals begin with them as well", async () => {
+  it("the server's own refusals begin with the specification's words as well", async () => {
     await using served = await start({
       card: { name: "n", description: "d", version: "1", defaultInputModes: ["text/csv"] },
       agent: async () => completed(),

@@ -334,7 +334,10 @@ describe.each(Object.entries(neighbors))("callers learn nothing of the surroundi
     afterAll(() => watched[Symbol.asyncDispose]());
 
     const isOnEach = behavior === "is away" || behavior === "redirects";
-    it.each(isOnEach ? wires : (["JSONRPC"] as const))("over %s", (wire) => expectMasked(watched, wire, scene));
+    it.each(isOnEach ? wires : (["JSONRPC"] as const))(
+      "callers over %s learn nothing of the surroundings of a server",
+      (wire) => expectMasked(watched, wire, scene),
+    );
   });
 });
 
@@ -346,7 +349,9 @@ describe.each(Object.entries(parts))("callers learn nothing of the inside of a s
   afterAll(() => watched[Symbol.asyncDispose]());
 
   const able = scene.call === undefined ? wires : wiresThat("list tasks", "have an extended card");
-  it.each(able)("over %s", (wire) => expectMasked(watched, wire, scene));
+  it.each(able)("callers over %s learn nothing of the inside of a server that fails", (wire) =>
+    expectMasked(watched, wire, scene),
+  );
 });
 
 describe.each(behaviors)("callers of a gateway learn nothing of its agent when that %s", (behavior) => {
@@ -368,7 +373,7 @@ describe.each(behaviors)("callers of a gateway learn nothing of its agent when t
     await impostor?.[Symbol.asyncDispose]();
   });
 
-  it.each(wires)("over %s", async (wire) => {
+  it.each(wires)("callers of a gateway learn nothing of its agent over %s", async (wire) => {
     const { text, error } = await watched.call(wire, "sendMessage");
     expect(["unavailable", "invalidAgentResponse", "internalError"]).toContain(error?.code);
     expectNoSurroundings(text);

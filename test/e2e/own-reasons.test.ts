@@ -24,7 +24,7 @@ overEach(wiresThat("tell the agent's answer"), (start, wire) => {
     }
   });
 
-  it("the refusal of a further message keeps them, and the task stays as it was", async () => {
+  it("the refusal of a further message keeps the agent's reason, and the task stays as it was", async () => {
     await using served = await start({
       async *agent({ task }) {
         if (task !== undefined) throw new A2AError("invalidParams", "taken", own);

@@ -134,7 +134,7 @@ describe("on the wire", () => {
     ["JSONRPC", "/json-rpc", rpc],
     ["HTTP+JSON", "/http-json/message:send", request],
   ] as const)(
-    "%s takes the version from the query, the header before it, whatever case their names have",
+    "a call over %s takes the version from the query, the header before it, whatever case their names have",
     async (wire, path, body) => {
       await using served = await startAgent(wire, { agent });
       const post = async (query: string, headers = {}): Promise<string> =>
@@ -150,7 +150,7 @@ describe("on the wire", () => {
   it.each([
     ["JSONRPC", "/json-rpc", rpc],
     ["HTTP+JSON", "/http-json/message:send", request],
-  ] as const)("%s names the activated extensions in its response", async (wire, path, body) => {
+  ] as const)("a response over %s names the activated extensions", async (wire, path, body) => {
     await using served = await startAgent(wire, { agent, card: cardWith([{ uri }, { uri: other }]) });
     const post = (headers = {}) => postJson(served.server.url + path, body, headers);
     const { headers } = await post({ "a2a-extensions": `urn:none, ${other},${uri}` });
@@ -160,7 +160,7 @@ describe("on the wire", () => {
   });
 
   // Requirements: V1-SP-4, V1-SP-5, V1-SP-6, V1-EXT-6
-  it("gRPC returns it in its metadata", async () => {
+  it("gRPC returns the activated extensions in its metadata", async () => {
     await using served = await startAgent("GRPC", { agent, card: cardWith([{ uri }, { uri: other }]) });
     using session = rawSession(served.server.port);
     const list = (headers = {}) => session.call("ListTasks", frame(new Uint8Array(0)), headers);
@@ -169,7 +169,7 @@ describe("on the wire", () => {
   });
 
   // Requirements: V1-EXT-6
-  it("an event stream returns it too", async () => {
+  it("an event stream returns the activated extensions too", async () => {
     await using served = await startAgent("HTTP+JSON", { agent, card: cardWith([{ uri }]) });
     const { headers, text } = await rawCall(`${served.server.url}/http-json/message:stream`, {
       headers: { "content-type": "application/json", "a2a-extensions": uri },

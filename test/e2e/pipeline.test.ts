@@ -159,7 +159,7 @@ afterAll(async () => {
 
 describe.each(Object.entries(ways))("a call by %s", (way, errorOf) => {
   const methods = ["sendMessage", "sendStreamingMessage"] as const;
-  it.each(methods)("gets the error of its first fault, in pipeline order: %s", async (method) => {
+  it.each(methods)("a call gets the error of its first fault, in pipeline order: %s", async (method) => {
     const before = runs;
     // An in-process message has no bytes to spoil.
     const steps = order.filter((fault) => way !== "in process" || fault !== "cannot be read");

@@ -49,7 +49,7 @@ const time = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z
 
 describe("JSON", () => {
   // Requirements: V1-JSON-1, V1-JSON-2, V1-JSON-3, V1-TIME-1, V1-TIME-2, V1-TIME-4
-  it("a task has lowerCamelCase members, enum names of the schema, UTC times in milliseconds, and no kind", async () => {
+  it("a task in JSON has lowerCamelCase members, enum names, UTC times in milliseconds, and no kind", async () => {
     await using served = await startAgent("JSONRPC", { agent });
     const { result } = JSON.parse((await rpc(served, "SendMessage", params("go"))).text);
     expect(Object.keys(result)).toEqual(["task"]);
@@ -63,7 +63,7 @@ describe("JSON", () => {
   });
 
   // Requirements: V1-LIST-4, V1-LIST-6, V1-LIST-7, V1-LIST-10, V1-PRES-1
-  it("required members of a list are present when empty; artifacts and history are absent", async () => {
+  it("required members of a JSON list are present when empty; artifacts and history are absent", async () => {
     await using served = await startAgent("JSONRPC", { agent });
     const empty = JSON.parse((await rpc(served, "ListTasks", {})).text).result;
     expect(empty).toEqual({ tasks: [], nextPageToken: "", pageSize: 50, totalSize: 0 });
@@ -80,7 +80,7 @@ describe("JSON", () => {
   });
 
   // Requirements: V1-HIST-3
-  it("history is left out when none is asked for", async () => {
+  it("history is left out of the JSON when none is asked for", async () => {
     await using served = await startAgent("JSONRPC", { agent });
     const { id } = taskOf(await served.client.sendMessage(say("go"), {}));
     const got = JSON.parse((await rpc(served, "GetTask", { id, historyLength: 0 })).text).result;
@@ -89,7 +89,7 @@ describe("JSON", () => {
   });
 
   // Requirements: V1-PRES-5
-  it("unknown members are ignored on every level", async () => {
+  it("unknown members of JSON are ignored on every level", async () => {
     await using served = await startAgent("JSONRPC", { agent });
     const { message } = params("reply");
     const odd = { extra: 1, message: { ...message, extra: {}, parts: [{ text: "reply", extra: [] }] } };
@@ -101,7 +101,7 @@ describe("JSON", () => {
 describe("JSON-RPC", () => {
   // Requirements: V1-SEND-2, V1-RPC-2, V1-RPC-3
   it.each(["a", 7, null])(
-    "an answer has the id of its request, and exactly one of result and error: %j",
+    "a JSON-RPC answer has the id of its request, and exactly one of result and error: %j",
     async (id) => {
       await using served = await startAgent("JSONRPC", { agent });
       const good = await rpc(served, "SendMessage", params("reply"), id);
@@ -114,7 +114,7 @@ describe("JSON-RPC", () => {
   );
 
   // Requirements: V1-RPC-4
-  it("a stream is made of whole responses, each with the id of the request and one member in its result", async () => {
+  it("a JSON-RPC stream is made of whole responses with the id of the request and one member", async () => {
     await using served = await startAgent("JSONRPC", { agent });
     const { status, headers, text } = await rpc(served, "SendStreamingMessage", params("go"));
     expect([status, headers["content-type"]]).toEqual([200, "text/event-stream"]);
@@ -129,7 +129,7 @@ describe("JSON-RPC", () => {
   });
 
   // Requirements: V1-ERR-15, V1-ERR-16, V1-ERR-21, V1-RPC-5
-  it("an error has a code, a message, and typed details with the reason", async () => {
+  it("a JSON-RPC error has a code, a message, and typed details with the reason", async () => {
     await using served = await startAgent("JSONRPC", { agent });
     const { error } = JSON.parse((await rpc(served, "GetTask", { id: "none" })).text);
     expect(error).toEqual({
@@ -151,7 +151,7 @@ describe("JSON-RPC", () => {
     expect(new Set(fields)).toEqual(new Set(["pageSize", "status"]));
   });
 
-  it("the result of a delete is an empty object", async () => {
+  it("the JSON-RPC result of a delete is an empty object", async () => {
     await using served = await startAgent("JSONRPC", { agent: async () => completed(), push: { allow: "loopback" } });
     const { id } = taskOf(await served.client.sendMessage(say("go"), {}));
     const { result } = JSON.parse(
@@ -163,7 +163,7 @@ describe("JSON-RPC", () => {
 
 describe("HTTP+JSON", () => {
   // Requirements: V1-HTTP-1
-  it("an answer is the bare object, with the A2A media type", async () => {
+  it("an HTTP+JSON answer is the bare object, with the A2A media type", async () => {
     await using served = await startAgent("HTTP+JSON", { agent });
     const { status, headers, text } = await http(served, "POST /message:send", params("reply"));
     expect([status, headers["content-type"]]).toEqual([200, "application/a2a+json"]);
@@ -171,7 +171,7 @@ describe("HTTP+JSON", () => {
   });
 
   // Requirements: V1-HTTP-7
-  it("a stream is made of bare events", async () => {
+  it("an HTTP+JSON stream is made of bare events", async () => {
     await using served = await startAgent("HTTP+JSON", { agent });
     const { headers, text } = await http(served, "POST /message:stream", params("go"));
     expect(headers["content-type"]).toBe("text/event-stream");
@@ -184,7 +184,7 @@ describe("HTTP+JSON", () => {
   });
 
   // Requirements: V1-ERR-15, V1-ERR-16, V1-ERR-20, V1-ERR-23
-  it("an error is one object with code, status, message and typed details", async () => {
+  it("an HTTP+JSON error is one object with code, status, message and typed details", async () => {
     await using served = await startAgent("HTTP+JSON", { agent });
     const { status, headers, text } = await http(served, "GET /tasks/none");
     expect([status, headers["content-type"]]).toEqual([404, "application/json"]);
@@ -206,7 +206,7 @@ describe("HTTP+JSON", () => {
   });
 
   // Requirements: V1-HTTP-10
-  it("every route exists, also with a tenant prefix", async () => {
+  it("every HTTP+JSON route exists, also with a tenant prefix", async () => {
     await using served = await startAgent("HTTP+JSON", { agent, tenants: ["north"], push: { allow: "loopback" } });
     for (const tenant of ["", "/north"]) {
       const body = await http(served, `POST ${tenant}/message:send`, params("go"));

@@ -25,7 +25,7 @@ async function start(): Promise<void> {
 it.each([
   { signal: "SIGKILL", answer: "yes", last: "completed: Berth N4 is booked for MV Alba, 2 nights.", code: null },
   { signal: "SIGTERM", answer: "no", last: "rejected: Nothing is booked.", code: 0 },
-] as const)("approval takes the answer $answer after a restart with $signal", async (expected) => {
+] as const)("the example approval takes the answer $answer after a restart with $signal", async (expected) => {
   const [first, question = ""] = (await runExample("approval", [server.url, "MV Alba"])).split("\n");
   expect(first).toBe("input-required: For how many nights?");
   const [second] = (await runExample("approval", [server.url, "2", question])).split("\n");

@@ -12,7 +12,7 @@ afterEach(async () => {
 });
 
 describe("the examples of authentication", () => {
-  it("auth-jwt lets the bearer of a good token in, and says what is wrong with others", async () => {
+  it("the example auth-jwt lets the bearer of a good token in, and says what is wrong with others", async () => {
     expect((await runExample("auth-jwt")).split("\n")).toEqual([
       "Good morning, ada of north.",
       'unauthenticated: the agent refused the call, and no credentials meet what its card asks for: "user" needs a string for HTTP Bearer',
@@ -23,7 +23,7 @@ describe("the examples of authentication", () => {
     ]);
   });
 
-  it("auth-oauth serves a service with its secret, and a person who signs in with the printed command", async () => {
+  it("the example auth-oauth serves a service with its secret, and a person who signs in", async () => {
     const agent = await startExample("auth-oauth", { TRIVIUM_LOG: "silent" });
     running.push(agent);
     await expect.poll(() => agent.printed).toMatch(/--trust \S+\n/);
@@ -42,7 +42,7 @@ describe("the examples of authentication", () => {
     expect(run).toMatchObject({ code: 0, stdout: "Hello alice, you may weather:read.\n" });
   });
 
-  it("mtls knows a service by its certificate over two bindings, and nothing without one", async () => {
+  it("the example mtls knows a service by its certificate over two bindings, and nothing without one", async () => {
     expect((await runExample("mtls")).split("\n")).toEqual([
       "Rain in Emden, spiffe://example/travel.",
       "Rain in Emden, spiffe://example/travel.",

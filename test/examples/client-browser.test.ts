@@ -8,7 +8,7 @@ afterEach(async () => {
   await running?.stop();
 });
 
-it("client-browser serves a page and the client that it loads", async () => {
+it("the example client-browser serves a page and the client that it loads", async () => {
   running = await startExample("client-browser");
   const page = await (await fetch(running.url)).text();
   const agent = /data-agent="(.+?)"/.exec(page)?.[1];
@@ -22,7 +22,7 @@ it("client-browser serves a page and the client that it loads", async () => {
   expect(code).not.toContain("trivium/client");
 });
 
-it.skipIf(!hasChromium)("client-browser shows artifacts as they grow", async () => {
+it.skipIf(!hasChromium)("the example client-browser shows artifacts as they grow", async () => {
   running = await startExample("client-browser");
   const browser = await startChromium();
   try {

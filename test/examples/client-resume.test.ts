@@ -25,7 +25,7 @@ const start = async (env: Readonly<Record<string, string>>): Promise<RunningExam
 const lines = Array.from({ length: 20 }, (_, index) => `Line ${index + 1}.`);
 const expected = ["no answer over GRPC", "connected over JSONRPC", ...lines, "the second report is canceled", ""];
 
-it("client-resume falls back, reads each line once over connections that break, and cancels", async () => {
+it("the example client-resume falls back, reads each line once over connections that break, and cancels", async () => {
   const port = await fixedPort();
   await using relay = await silentRelay(port);
   await start({ PORT: String(port), PUBLIC_URL: `http://127.0.0.1:${relay.port}` });
@@ -40,7 +40,7 @@ it("client-resume falls back, reads each line once over connections that break, 
 });
 
 // Its tasks are known to be without a process 15 seconds after the last sign of one.
-it("client-resume reads each line once though the server is killed and started again", {
+it("the example client-resume reads each line once though the server is killed and started again", {
   timeout: 60_000,
 }, async () => {
   const port = String(await fixedPort());

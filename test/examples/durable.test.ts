@@ -31,7 +31,7 @@ const all = [
 ].join("\n");
 const report = (task: Task): string => textIn(task.artifacts[0]?.parts);
 
-it("durable continues a report behind the words that were stored when its process was killed", async () => {
+it("the example durable continues a report behind the words that were stored when its process was killed", async () => {
   const first = await start(100);
   await using before = await Client.connect(first.url);
   const stream = await openStream(before.stream("Write the report."));
@@ -57,7 +57,7 @@ it("the client of durable prints the report once", async () => {
   expect(await runExample("durable", [url])).toBe(`${all}\n`);
 });
 
-it("durable lets a report end on SIGTERM, refuses new ones meanwhile, and exits with 0", async () => {
+it("the example durable lets a report end on SIGTERM, refuses new ones meanwhile, and exits with 0", async () => {
   const first = await start(20);
   await using client = await Client.connect(first.url);
   const stream = await openStream(client.stream("Write the report."));

@@ -37,13 +37,13 @@ async function send(url: string, text: string, taskId?: string): Promise<Sent> {
 const textOf = ({ task }: Sent): string | undefined => task.artifacts?.[0]?.parts[0]?.text;
 
 describe("the examples", () => {
-  it("hello repeats the message", async () => {
+  it("the example hello repeats the message", async () => {
     const response = await send(await start("hello"), "good morning");
     expect(response.task.status.state).toBe("TASK_STATE_COMPLETED");
     expect(textOf(response)).toBe("good morning");
   });
 
-  it("streaming puts the words of its model together to one part", async () => {
+  it("the example streaming puts the words of its model together to one part", async () => {
     const response = await send(await start("streaming"), "hello");
     expect(textOf(response)).toBe("You said hello. I have nothing to add.");
   });
@@ -61,14 +61,14 @@ describe("the examples", () => {
       answer: "MV Alba",
       result: "A berth for MV Alba is free from noon.",
     },
-  ])("input-required asks back when it $way", async ({ first, answer, result }) => {
+  ])("the example input-required asks back when it $way", async ({ first, answer, result }) => {
     const url = await start("input-required");
     const question = await send(url, first);
     expect(question.task.status.state).toBe("TASK_STATE_INPUT_REQUIRED");
     expect(textOf(await send(url, answer, question.task.id))).toBe(result);
   });
 
-  it("report streams its progress and its report, and gives data and a file", async () => {
+  it("the example report streams its progress and its report, and gives data and a file", async () => {
     await using client = await Client.connect(await start("report"));
     const stream = client.stream("The tide turns, the tide runs.");
     const texts: string[] = [];
@@ -87,7 +87,7 @@ describe("the examples", () => {
     ]);
   });
 
-  it("hello and report are as short as the documents say", () => {
+  it("the examples hello and report are as short as the documents say", () => {
     const linesOf = (name: string): number => {
       const source = readFileSync(`examples/${name}/server.ts`, "utf8");
       return source.split("\n").filter((line) => line.trim() !== "").length;
@@ -96,7 +96,7 @@ describe("the examples", () => {
     expect(linesOf("report")).toBeLessThanOrEqual(24);
   });
 
-  it("conversation repeats what was said before in its context", async () => {
+  it("the example conversation repeats what was said before in its context", async () => {
     const client = await Client.connect(await start("conversation"));
     const ask = async (text: string, contextId?: string) => {
       const { message } = await client.send(text, contextId === undefined ? {} : { continue: { contextId } });
@@ -112,7 +112,7 @@ describe("the examples", () => {
   });
 
   it.each(["express-mount", "fastify-mount", "hono-mount", "koa-mount"])(
-    "%s answers the protocol below its path, and the app everything else",
+    "the example %s answers the protocol below its path, and the app everything else",
     async (name) => {
       const url = await start(name);
       const client = await Client.connect(`${url}/agents/shouter`);
@@ -122,7 +122,7 @@ describe("the examples", () => {
     },
   );
 
-  it("several-agents serves agents on one port, and one asks the other", async () => {
+  it("the example several-agents serves agents on one port, and one asks the other", async () => {
     const url = await start("several-agents");
     expect(textOf(await send(`${url}/weather`, "Emden"))).toBe("Emden: rain until four");
     expect(textOf(await send(`${url}/travel`, "Emden"))).toBe("Take the train to Emden. (Emden: rain until four)");
@@ -130,19 +130,19 @@ describe("the examples", () => {
     expect(agents.map(({ path }) => path)).toEqual(["/weather", "/travel"]);
   });
 
-  it("fetch-mount serves the card and calls through a Fetch handler", async () => {
+  it("the example fetch-mount serves the card and calls through a Fetch handler", async () => {
     const url = await start("fetch-mount");
     expect(textOf(await send(url, "abc"))).toBe("cba");
     const card = (await (await fetch(`${url}/.well-known/agent-card.json`)).json()) as { name: string };
     expect(card.name).toBe("Reverser");
   });
 
-  it("gateway makes an old agent answer today's calls", async () => {
+  it("the example gateway makes an old agent answer today's calls", async () => {
     const response = await send(await start("gateway"), "Emden");
     expect(textOf(response)).toBe("High water in Emden is at half past four.");
   });
 
-  it("client answers what an agent asks back", async () => {
+  it("the example client answers what an agent asks back", async () => {
     const lines = (await runExample("client", [await start("input-required")])).split("\n");
     expect(lines).toEqual([
       "Berths: Finds a berth for a ship",
@@ -153,7 +153,7 @@ describe("the examples", () => {
     ]);
   });
 
-  it("client-auth shows a token, and a better one when it is refused", async () => {
+  it("the example client-auth shows a token, and a better one when it is refused", async () => {
     expect(await runExample("client-auth")).toBe(
       "refused: unauthenticated, challenge: Bearer\nGood morning, harbour office.\n",
     );

@@ -4,7 +4,7 @@ import { type RunningExample, runExample, startExample } from "../support/exampl
 let server: RunningExample | undefined;
 afterEach(() => server?.stop());
 
-it("files-and-data takes a file and data, gives both, and says what is wrong with an order", async () => {
+it("the example files-and-data takes a file and data, gives both, and says what is wrong with an order", async () => {
   server = await startExample("files-and-data");
   expect((await runExample("files-and-data", [server.url])).split("\n")).toEqual([
     "{ least: 9, greatest: 12, unit: 'm' }",

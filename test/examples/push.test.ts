@@ -28,7 +28,7 @@ const startAgent = () => track(startExample("push", { STORE: join(folder, "tasks
 const events = ["working sounding the Jade", "depth: the Jade: 11 m", "completed"];
 const printedBy = ({ printed }: RunningExample): readonly string[] => printed.split("\n").slice(1, -1);
 
-it("push calls the webhook of a caller who has left, which was down at first", async () => {
+it("the example push calls the webhook of a caller who has left, which was down at first", async () => {
   const port = await fixedPort();
   const agent = await startAgent();
   const hook = `http://127.0.0.1:${port}/hook`;
@@ -37,7 +37,7 @@ it("push calls the webhook of a caller who has left, which was down at first", a
   await expect.poll(() => printedBy(receiver)).toEqual(events);
 });
 
-it("push has a receiver that refuses a wrong token", async () => {
+it("the example push has a receiver that refuses a wrong token", async () => {
   const port = await fixedPort();
   const receiver = await startReceiver(port);
   const refused = await fetch(`http://127.0.0.1:${port}/hook`, { method: "POST", body: "{}" });

@@ -13,7 +13,7 @@ const untilRefused = [
   "",
 ].join("\n");
 
-it("rate-limits answers each caller until its own budget is used up", async () => {
+it("the example rate-limits answers each caller until its own budget is used up", async () => {
   const agent = await startExample("rate-limits");
   running.push(agent);
   expect(await runExample("rate-limits", [agent.url, "key-of-ann"])).toBe(untilRefused);

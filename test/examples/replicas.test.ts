@@ -39,7 +39,7 @@ describe.skipIf(!hasPostgres)("replicas", () => {
     other = await start(database);
   });
 
-  it("continue a stream of a replica that is killed, behind one address", async () => {
+  it("replicas continue a stream of one that is killed, behind one address", async () => {
     const url = await balance(one, other);
     const child = owned(spawn(process.execPath, ["examples/replicas/client.ts", url, "30"]));
     let output = "";
@@ -57,12 +57,12 @@ describe.skipIf(!hasPostgres)("replicas", () => {
     expect(state).toBe("completed");
   });
 
-  it("list and cancel each other's tasks", async () => {
+  it("replicas list and cancel each other's tasks", async () => {
     const { stdout } = await execute(process.execPath, ["examples/replicas/across.ts", one.url, other.url]);
     expect(stdout).toBe("listed there: true\nhere: canceled\n");
   });
 
-  it("answer a client of one of them", async () => {
+  it("replicas answer a client of one of them", async () => {
     expect(await runExample("replicas", [one.url, "3"])).toBe(`\nprocess ${processOf(one)}\n1 2 3 \ncompleted\n`);
   });
 });

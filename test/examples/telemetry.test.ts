@@ -17,7 +17,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-it("telemetry shows a report as one trace, although its process is killed in the middle", {
+it("the example telemetry shows a report as one trace, although its process is killed in the middle", {
   timeout: 60_000,
 }, async () => {
   await using receiver = await receiveOtlp();

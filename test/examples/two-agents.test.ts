@@ -12,7 +12,7 @@ async function start(file: string, env: Readonly<Record<string, string>> = {}): 
   return agent.url;
 }
 
-it("two-agents streams through one agent to another, with its conversation, questions, errors and cancels", async () => {
+it("the example two-agents streams, asks, fails and cancels through one agent to another", async () => {
   const tides = await start("tides.ts", { WORD_MS: "150" });
   const harbor = await start("harbor.ts", { TIDES: tides });
   const { code, output } = await watchProgram("examples/two-agents/client.ts", [harbor, tides]).result;

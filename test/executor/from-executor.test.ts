@@ -19,7 +19,7 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
     return client;
   }
 
-  it("answers with a message, and no task is made", async () => {
+  it("an executor answers with a message, and no task is made", async () => {
     const client = await connect({
       execute(run) {
         run.message(`hello ${run.text}`);
@@ -30,7 +30,7 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
     expect([answer.state, answer.text, answer.taskId]).toEqual(["message", "hello world", ""]);
   });
 
-  it("streams statuses and an artifact in chunks, in order, each once", async () => {
+  it("an executor streams statuses and an artifact in chunks, in order, each once", async () => {
     const client = await connect({
       async execute(run) {
         run.task("submitted");
@@ -53,7 +53,7 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
     expect([answer.text, answer.statusText, answer.artifacts[0]?.name]).toEqual(["one two three", "done", "Result"]);
   });
 
-  it("takes a whole task with artifacts, messages and a terminal state", async () => {
+  it("an executor may publish a whole task with artifacts, messages and a terminal state", async () => {
     const client = await connect({
       execute(run) {
         run.task("completed", { artifact: "the result", remark: "by the way", text: "ready" });
@@ -65,7 +65,7 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
     expect(task?.history.map(({ parts }) => textOf(parts))).toEqual(["go", "by the way"]);
   });
 
-  it("gives the task with its history to the follow-up message, which republishes it", async () => {
+  it("an executor gets the task with its history for the follow-up message, and republishes it", async () => {
     const requests: SeenRequest[] = [];
     const client = await connect({
       execute(run) {
@@ -97,7 +97,7 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
     expect(second?.role).toBe(sdk === "1" ? 1 : "user");
   });
 
-  it("gives the tasks that the message refers to", async () => {
+  it("an executor gets the tasks that the message refers to", async () => {
     const requests: SeenRequest[] = [];
     const client = await connect({
       execute(run) {
@@ -111,7 +111,7 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
     expect(requests.map(({ references }) => references)).toEqual([undefined, [taskId]]);
   });
 
-  it("calls cancelTask, and keeps what is published while it stops", async () => {
+  it("a cancel calls the executor's cancelTask, and keeps what is published while it stops", async () => {
     const stopped = new Set<string>();
     const start = Promise.withResolvers<void>();
     const client = await connect({
@@ -135,7 +135,7 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
     expect([state, artifacts[0]?.text, statusText]).toEqual(["canceled", "half more", "stopped as you wish"]);
   });
 
-  it("ends as canceled where cancelTask publishes the state itself, and where it publishes nothing", async () => {
+  it("an executor ends as canceled where cancelTask publishes the state itself, or nothing", async () => {
     const never = new Promise<void>(() => {});
     for (const cancelTask of [(_: string, run: Execution) => run.status("canceled", "by cancelTask"), undefined]) {
       const client = await connect(
@@ -157,7 +157,7 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
     }
   });
 
-  it("stops at a deadline without ending as canceled", async () => {
+  it("an executor stops at a deadline without ending as canceled", async () => {
     const client = await connect(
       {
         execute(run) {
@@ -172,7 +172,7 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
     expect([state, statusText]).toEqual(["failed", expect.stringContaining("turn deadline exceeded")]);
   });
 
-  it("answers with an error of the SDK that is thrown first, and fails the task with a later one", async () => {
+  it("an error of the SDK that an executor throws first is the answer, and a later one fails the task", async () => {
     const errorFields = sdk === "1" ? { reason: "CONTENT_TYPE_NOT_SUPPORTED" } : { code: -32005 };
     const client = await connect({
       async execute(run) {
@@ -188,7 +188,7 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
     expect([state, statusText]).toEqual(["failed", "no pictures"]);
   });
 
-  it("masks any other error, and logs it", async () => {
+  it("any other error of an executor is masked, and logged", async () => {
     const { log, logger } = recordingLogger();
     const client = await connect(
       {
@@ -205,7 +205,7 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
     );
   });
 
-  it("advises in the log where an executor fails over the objects that it gets", async () => {
+  it("the log advises where an executor fails over the objects that it gets", async () => {
     const { log, logger } = recordingLogger();
     const client = await connect(
       {
@@ -224,7 +224,7 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
     );
   });
 
-  it("says which option is missing for the events of the other generation", async () => {
+  it("an error says which option is missing for the events of the other generation", async () => {
     const client = await connect({
       execute(run) {
         run.publish(sdk === "1" ? { kind: "message", parts: [] } : { kind: "message", data: {} });
@@ -239,7 +239,7 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
     });
   });
 
-  it("waits for a message while execute waits in an interrupted state, and runs execute for it", async () => {
+  it("an executor that waits in an interrupted state gets the next message by another execute", async () => {
     const answers = new Map<string, (text: string) => void>();
     const client = await connect({
       async execute(run) {
@@ -259,7 +259,7 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
     expect([done.state, done.text]).toEqual(["completed", "token t0ken"]);
   });
 
-  it("lets a further message wait while execute works silently on an answer", async () => {
+  it("a further message waits while execute works silently on an answer", async () => {
     const order: string[] = [];
     const working = Promise.withResolvers<void>();
     const released = Promise.withResolvers<void>();
@@ -287,7 +287,7 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
     expect(order).toEqual(["order", "answer", "more"].flatMap((text) => [`begin ${text}`, `end ${text}`]));
   });
 
-  it("drops what is published behind the end", async () => {
+  it("what an executor publishes behind the end is dropped", async () => {
     const { log, logger } = recordingLogger();
     const client = await connect(
       {
@@ -309,7 +309,7 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
       .toContain("the executor failed after its execution had ended");
   });
 
-  it("tells an executor at a shutdown to stop, and does not take its word for a cancel", async () => {
+  it("a shutdown tells an executor to stop, and does not take its word for a cancel", async () => {
     const store = memoryTaskStore();
     const taskIds: string[] = [];
     const client = await connect(
@@ -338,7 +338,7 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
 describe("fromExecutor()", () => {
   const execute = async (): Promise<void> => undefined;
 
-  it("takes executors alone, and knows two generations", () => {
+  it("fromExecutor() takes executors alone, and knows two generations", () => {
     class Mine {
       execute = execute;
     }
@@ -351,7 +351,7 @@ describe("fromExecutor()", () => {
     );
   });
 
-  it("fails an executor that returns without an event", async () => {
+  it("fromExecutor() fails an executor that returns without an event", async () => {
     await using client = await connectTo(fromExecutor({ execute, cancelTask: execute }), { logger: false });
     await expect(client.send("go")).rejects.toMatchObject({
       code: "invalidAgentResponse",

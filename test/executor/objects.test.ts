@@ -32,7 +32,7 @@ async function connect(agent: ReturnType<typeof fromExecutor>, options: ConnectT
   return client;
 }
 
-it("gives an executor of 1.x the objects of 1.x, with the caller, the headers and the configuration", async () => {
+it("an executor of 1.x gets the objects of 1.x, with the caller, the headers and the configuration", async () => {
   const contexts: Any[] = [];
   const executor = {
     async execute(context: object, bus: { publish(event: object): void }) {
@@ -73,7 +73,7 @@ it("gives an executor of 1.x the objects of 1.x, with the caller, the headers an
   expect([headers?.["x-trace"], headers?.["x-missing"]]).toEqual(["abc", undefined]);
 });
 
-it("takes every kind of part, and metadata, of both generations", async () => {
+it("an executor may publish every kind of part, and metadata, of both generations", async () => {
   const metadata = { source: "test", dropped: undefined };
   const executed = (publish: (ids: Any, bus: { publish(event: object): void }) => void) => ({
     async execute({ taskId, contextId }: { readonly taskId: string; readonly contextId: string }, bus: never) {
@@ -126,7 +126,7 @@ it("takes every kind of part, and metadata, of both generations", async () => {
   }
 });
 
-it("gives an executor of 0.3 the JSON of 0.3", async () => {
+it("an executor of 0.3 gets the JSON of 0.3", async () => {
   const contexts: Any[] = [];
   const executor = {
     async execute(context: object, bus: { publish(event: { kind: string }): void; finished(): void }) {
@@ -156,7 +156,7 @@ it("gives an executor of 0.3 the JSON of 0.3", async () => {
   });
 });
 
-it("refuses what JSON cannot represent", async () => {
+it("an executor may not publish what JSON cannot represent", async () => {
   const circle: Any = {};
   circle["self"] = circle;
   const content = { $case: "data", value: circle };
@@ -177,7 +177,7 @@ it("refuses what JSON cannot represent", async () => {
   }
 });
 
-it("keeps the task open in 1.x while it waits for authentication, and takes what is published later", async () => {
+it("an executor of 1.x keeps the task open while it waits for authentication, and publishes later", async () => {
   const granted = Promise.withResolvers<void>();
   const executor = {
     async execute({ taskId, contextId }: { taskId: string; contextId: string }, bus: { publish(event: object): void }) {
@@ -194,7 +194,7 @@ it("keeps the task open in 1.x while it waits for authentication, and takes what
   await expect.poll(async () => (await client.wait(answer.taskId)).state).toBe("completed");
 });
 
-it("gives the bus listeners, and objects that an executor may copy, as one that decorates another does", async () => {
+it("the bus of an executor has listeners, and objects that another executor may copy to decorate it", async () => {
   const facts: unknown[] = [];
   const inner = {
     async execute({ taskId, contextId }: { taskId: string; contextId: string }, bus: { publish(event: object): void }) {

@@ -152,24 +152,27 @@ describe("answers of the agent that are not whole", () => {
     ["SubscribeToTask", "JSONRPC"],
     ["GetTask", "GRPC"],
     ["SubscribeToTask", "GRPC"],
-  ] as const)("take half of the room of others at most: %s over %s", async (method, binding) => {
-    await using agent = await agents[binding]();
-    await using served = await startGateway(agent.url);
-    const both = [1, 2].map(() => ask(served, "large", { method }));
-    // The agent ends neither answer, so that only a refusal ends a call.
-    const refused = await Promise.race(both);
-    expect(refused.text).toMatch(/too many bytes of this caller in memory.*inFlightMaxBytes/);
-    if (method === "GetTask") expect(refused.status).toBe(429);
-    await expect.poll(() => agent.unfinished.size).toBe(1);
-    expect((await ask(served, "small", { owner: "honest" })).status).toBe(200);
-    expect((await ask(served, "small")).status).toBe(200);
+  ] as const)(
+    "unfinished answers of the agent take half of the room of others at most: %s over %s",
+    async (method, binding) => {
+      await using agent = await agents[binding]();
+      await using served = await startGateway(agent.url);
+      const both = [1, 2].map(() => ask(served, "large", { method }));
+      // The agent ends neither answer, so that only a refusal ends a call.
+      const refused = await Promise.race(both);
+      expect(refused.text).toMatch(/too many bytes of this caller in memory.*inFlightMaxBytes/);
+      if (method === "GetTask") expect(refused.status).toBe(429);
+      await expect.poll(() => agent.unfinished.size).toBe(1);
+      expect((await ask(served, "small", { owner: "honest" })).status).toBe(200);
+      expect((await ask(served, "small")).status).toBe(200);
 
-    agent.finish();
-    const sizes = (await Promise.all(both)).map(({ text }) => text.length > 3 * mebibyte);
-    expect(sizes.filter(Boolean)).toHaveLength(1);
-    const again = ask(served, "large");
-    await expect.poll(() => agent.unfinished.size).toBe(1);
-    agent.finish();
-    expect((await again).status).toBe(200);
-  });
+      agent.finish();
+      const sizes = (await Promise.all(both)).map(({ text }) => text.length > 3 * mebibyte);
+      expect(sizes.filter(Boolean)).toHaveLength(1);
+      const again = ask(served, "large");
+      await expect.poll(() => agent.unfinished.size).toBe(1);
+      agent.finish();
+      expect((await again).status).toBe(200);
+    },
+  );
 });

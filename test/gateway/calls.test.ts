@@ -23,7 +23,7 @@ describe.each(bindings)("in front of an agent that speaks %s alone", (spoken) =>
   describe.each(bindings)("a caller over %s", (binding) => {
     const client = () => scene.over(binding);
 
-    it("gets the task of a message under its own id, and can read it again", async () => {
+    it("a caller of a gateway gets the task of a message under its own id, and can read it again", async () => {
       const { operations } = await client();
       const task = taskOf(await operations.sendMessage(say("echo good morning"), {}));
       expect([stateOf(task), textIn(task.artifacts[0]?.parts)]).toEqual(["COMPLETED", "good morning"]);
@@ -33,12 +33,12 @@ describe.each(bindings)("in front of an agent that speaks %s alone", (spoken) =>
       expect(tasks.map(({ id }) => id)).toEqual([task.id]);
     });
 
-    it("gets a message as the answer", async () => {
+    it("a caller of a gateway gets a message as the answer", async () => {
       const { payload } = await (await client()).operations.sendMessage(say("say hello"), {});
       expect(payload.case === "message" && textIn(payload.value.parts)).toBe("hello");
     });
 
-    it("reads a stream event by event, and resumes it from any event id", async () => {
+    it("a caller of a gateway reads a stream event by event, and resumes it from any event id", async () => {
       const { operations } = await client();
       const items = await itemsOf(operations.sendStreamingMessage(say("chunks"), {}));
       expect(items.map(lineOf)).toEqual(chunkLines);
@@ -50,7 +50,7 @@ describe.each(bindings)("in front of an agent that speaks %s alone", (spoken) =>
       }
     });
 
-    it("answers the agent's question in the same task", async () => {
+    it("a caller of a gateway answers the agent's question in the same task", async () => {
       const caller = await client();
       const question = taskOf(await caller.operations.sendMessage(say("ask berth"), {}));
       expect([stateOf(question), textIn(question.status?.message?.parts)]).toEqual(["INPUT_REQUIRED", "which one?"]);
@@ -59,7 +59,7 @@ describe.each(bindings)("in front of an agent that speaks %s alone", (spoken) =>
       expect(textIn(answered.artifacts[0]?.parts)).toBe("berth the north one");
     });
 
-    it("cancels a task while another caller reads it", async () => {
+    it("a caller of a gateway cancels a task while another caller reads it", async () => {
       const { operations } = await client();
       const configuration = { returnImmediately: true };
       const { id } = taskOf(await operations.sendMessage(say("wait", { configuration }), {}));
@@ -75,13 +75,13 @@ describe.each(bindings)("in front of an agent that speaks %s alone", (spoken) =>
       ["a subscription to nothing", "subscribeToTask", { id: "nowhere" }, "taskNotFound"],
       ["an extended card where there is none", "getExtendedAgentCard", {}, "unsupportedOperation"],
       ["a tenant of the caller's choice", "getTask", { id: "nowhere", tenant: "acme" }, "invalidParams"],
-    ] as const)("gets the error of %s", async (_, name, fields, code) => {
+    ] as const)("a caller of a gateway gets the error of %s", async (_, name, fields, code) => {
       const { operations } = await client();
       const error = await errorOf(operations[name](requestOf(name, fields) as never, {}));
       expect(error.code).toBe(code);
     });
 
-    it("gets an error of the agent with all its details", async () => {
+    it("a caller of a gateway gets an error of the agent with all its details", async () => {
       const { operations } = await client();
       const error = await errorOf(operations.sendMessage(say("refuse"), {}));
       expect(error).toBeInstanceOf(A2AError);

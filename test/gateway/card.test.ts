@@ -52,7 +52,7 @@ const shown = (...forward: string[]): AgentCard =>
   gatewayCard(full, { forward: new Set(forward), pushNotifications: true, extendedAgentCard: true });
 
 describe("the card of a gateway", () => {
-  it("repeats the agent's card, without its addresses and signatures", () => {
+  it("the card of a gateway repeats the agent's card, without its addresses and signatures", () => {
     const { supportedInterfaces, signatures, capabilities, securitySchemes, securityRequirements, skills, ...rest } =
       shown("authorization");
     expect([supportedInterfaces, signatures]).toEqual([[], []]);
@@ -72,15 +72,18 @@ describe("the card of a gateway", () => {
       requirements: [["token"], ["token", "key"], []],
     },
     { forward: ["cookie"], schemes: ["cookie"], requirements: [[]] },
-  ])("shows the security schemes whose secrets reach the agent: $forward", ({ forward, schemes, requirements }) => {
-    const card = shown(...forward);
-    expect(Object.keys(card.securitySchemes)).toEqual(schemes);
-    expect(card.securityRequirements.map((each) => Object.keys(each.schemes))).toEqual(requirements);
-    const ofSkill = card.skills[0]?.securityRequirements.map((each) => Object.keys(each.schemes));
-    expect(ofSkill).toEqual([["token"], ["key"]].filter(([name = ""]) => schemes.includes(name)));
-  });
+  ])(
+    "the card of a gateway shows the security schemes whose secrets reach the agent: $forward",
+    ({ forward, schemes, requirements }) => {
+      const card = shown(...forward);
+      expect(Object.keys(card.securitySchemes)).toEqual(schemes);
+      expect(card.securityRequirements.map((each) => Object.keys(each.schemes))).toEqual(requirements);
+      const ofSkill = card.skills[0]?.securityRequirements.map((each) => Object.keys(each.schemes));
+      expect(ofSkill).toEqual([["token"], ["key"]].filter(([name = ""]) => schemes.includes(name)));
+    },
+  );
 
-  it("lists the gateway's own addresses, and the extensions of the agent", async () => {
+  it("the card of a gateway lists the gateway's own addresses, and the extensions of the agent", async () => {
     await using scene = await startScene({ gateway: { publicUrl: "https://front.example/a", versions: ["1.0"] } });
     const { supportedInterfaces, capabilities, name, version } = scene.gateway.card;
     expect(supportedInterfaces.map(({ protocolBinding, url }) => `${protocolBinding} ${url}`)).toEqual([
@@ -94,7 +97,7 @@ describe("the card of a gateway", () => {
     expect(capabilities?.extensions.map(({ uri }) => uri)).toEqual(listed);
   });
 
-  it("offers authenticated callers the agent's extended card with the gateway's addresses", async () => {
+  it("the card of a gateway offers the agent's extended card with the gateway's addresses", async () => {
     const card = { name: "Behind", description: "Shows more", version: "1", extended: { name: "Behind and more" } };
     const authenticate = () => ({ owner: "ada" });
     await using anonymous = await startScene({ behind: { card, authenticate } });
@@ -143,7 +146,7 @@ const cardAt = async (url: string): Promise<{ name: string; etag: string | null 
 };
 
 describe("the card behind a gateway", () => {
-  it("is refreshed every five minutes, and the last copy is served while it is unavailable", async () => {
+  it("the card behind a gateway is refreshed every five minutes, and its last copy is served meanwhile", async () => {
     await using one = await startScene();
     await using place = await cardPlace(one.behind.card);
     const clock = createVirtualClock();
@@ -172,7 +175,7 @@ describe("the card behind a gateway", () => {
       .toContain("the card of the agent behind the gateway could not be read again");
   });
 
-  it("is refreshed after a failed call, because the agent may have moved", async () => {
+  it("the card behind a gateway is refreshed after a failed call, because the agent may have moved", async () => {
     await using one = await startScene();
     await using other = await startScene();
     await using place = await cardPlace(one.behind.card);

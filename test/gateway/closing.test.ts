@@ -9,7 +9,7 @@ import { bindings, scripted, startScene } from "./scene.js";
 const card = { name: "Behind", description: "Takes its time", version: "1.0.0" };
 
 describe("a gateway that closes", () => {
-  it("finishes calls in flight, and refuses new ones", async () => {
+  it("a gateway that closes finishes calls in flight, and refuses new ones", async () => {
     const gate = Promise.withResolvers<void>();
     const second = Promise.withResolvers<void>();
     let turns = 0;
@@ -39,19 +39,22 @@ describe("a gateway that closes", () => {
     await closing;
   });
 
-  it.each(bindings)("ends endless streams over %s, and reports that not their agent ended them", async (binding) => {
-    await using scene = await startScene();
-    const { operations } = await scene.over(binding, { clock: hasty });
-    const stream = await openStream(operations.sendStreamingMessage(say("wait"), {}));
-    const rest = errorOf(stream.readRest());
-    await scene.gateway.close();
-    expect((await rest).code).toBe("unavailable");
-    const { id } = taskOf(stream.firstItem.response);
-    await using beside = await Client.connect(scene.behind.url);
-    expect(stateOf(await beside.getTask({ id }))).toMatch(/SUBMITTED|WORKING/);
-  });
+  it.each(bindings)(
+    "a gateway that closes ends endless streams over %s, and reports that not their agent ended them",
+    async (binding) => {
+      await using scene = await startScene();
+      const { operations } = await scene.over(binding, { clock: hasty });
+      const stream = await openStream(operations.sendStreamingMessage(say("wait"), {}));
+      const rest = errorOf(stream.readRest());
+      await scene.gateway.close();
+      expect((await rest).code).toBe("unavailable");
+      const { id } = taskOf(stream.firstItem.response);
+      await using beside = await Client.connect(scene.behind.url);
+      expect(stateOf(await beside.getTask({ id }))).toMatch(/SUBMITTED|WORKING/);
+    },
+  );
 
-  it("frees its port, and leaves the upstream agent unchanged", async () => {
+  it("a gateway that closes frees its port, and leaves the upstream agent unchanged", async () => {
     await using scene = await startScene();
     const { port } = scene.gateway;
     await scene.gateway.close();
@@ -62,7 +65,7 @@ describe("a gateway that closes", () => {
 });
 
 describe("a gateway", () => {
-  it("passes on a large message and a large answer, over every binding", async () => {
+  it("a gateway passes on a large message and a large answer, over every binding", async () => {
     await using scene = await startScene();
     const text = `echo ${"tide ".repeat(400_000)}`;
     for (const binding of bindings) {
@@ -72,7 +75,7 @@ describe("a gateway", () => {
     }
   });
 
-  it("enforces its own server limits", async () => {
+  it("a gateway enforces its own server limits", async () => {
     await using scene = await startScene({ gateway: { limits: { contentMaxBytes: 1000, jsonBodyMaxBytes: 1500 } } });
     const { operations } = await scene.over("JSONRPC");
     const error = await errorOf(operations.sendMessage(say(`echo ${"x".repeat(2000)}`), {}));
@@ -82,14 +85,14 @@ describe("a gateway", () => {
     );
   });
 
-  it("can be called in process as an agent", async () => {
+  it("a gateway can be called in process as an agent", async () => {
     await using scene = await startScene();
     const transport = scene.gateway.inProcess();
     const items = await itemsOf(transport.sendStreamingMessage(say("chunks"), {}));
     expect(items).toHaveLength(6);
   });
 
-  it("streams for an agent that cannot, by polling the task", async () => {
+  it("a gateway streams for an agent that cannot, by polling the task", async () => {
     const plain = { ...card, capabilities: { streaming: false } };
     await using behind = await serve({ card: plain, agent: scripted, port: 0, drainMs: 0 });
     const limits = { pollMs: 5 };

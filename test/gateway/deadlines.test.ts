@@ -22,7 +22,7 @@ function patient() {
 const hourMs = 3_600_000;
 
 describe.each(bindings)("in front of an agent that speaks %s alone", (spoken) => {
-  it.each(bindings)("a caller's deadline reaches the turn, over %s", async (binding) => {
+  it.each(bindings)("a caller's deadline reaches the turn behind a gateway, over %s", async (binding) => {
     const { agent, deadlines, aborted } = patient();
     await using scene = await startScene({
       agent,

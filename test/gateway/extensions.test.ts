@@ -22,7 +22,7 @@ const bareEnds: readonly [name: string, open: (scene: Scene) => Transport][] = [
 
 describe.each(["JSONRPC", "HTTP+JSON", "GRPC"] as const)("in front of %s", (spoken) => {
   it.each(bareEnds)(
-    "events carry their ids in their metadata over %s when that is activated, and else not",
+    "events through a gateway carry their ids over %s when the extension is activated, and else not",
     async (_, open) => {
       await using scene = await startScene({ behind: { bindings: [spoken] } });
       const bare = open(scene);
@@ -35,7 +35,7 @@ describe.each(["JSONRPC", "HTTP+JSON", "GRPC"] as const)("in front of %s", (spok
   );
 
   it.each(bindings)(
-    "an extension that the agent lists is active for it over %s, and another one is not",
+    "an extension that the agent lists is active for it through a gateway over %s, and another one is not",
     async (binding) => {
       const active: (readonly string[])[] = [];
       await using scene = await startScene({
@@ -61,7 +61,7 @@ describe.each(["JSONRPC", "HTTP+JSON", "GRPC"] as const)("in front of %s", (spok
     },
   );
 
-  it("the gateway itself requires the extensions that the agent requires", async () => {
+  it("a gateway itself requires the extensions that the agent requires", async () => {
     const extensions = [{ uri: listed, description: "of its own", required: true }];
     const card = { name: "Behind", description: "Strict", version: "1", extensions };
     await using scene = await startScene({ behind: { bindings: [spoken], card } });
@@ -72,7 +72,7 @@ describe.each(["JSONRPC", "HTTP+JSON", "GRPC"] as const)("in front of %s", (spok
     expect(taskOf(answer).id).not.toBe("");
   });
 
-  it("a message sent twice starts the agent once", async () => {
+  it("a message sent twice through a gateway starts the agent once", async () => {
     let turns = 0;
     await using scene = await startScene({
       agent: async function* () {

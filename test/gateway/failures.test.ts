@@ -54,7 +54,7 @@ describe("a failure of a call of the gateway", () => {
           `the agent behind the gateway answered with HTTP status ${status}`,
         ] as const,
     ),
-  ] as const)("reports %s without the agent's address", (_, error, code, message) => {
+  ] as const)("a failed call of the gateway reports %s without the agent's address", (_, error, code, message) => {
     const shown = toCallerError(error) as A2AError;
     expect([shown.constructor, shown.code, shown.message]).toEqual([A2AError, code, message]);
     expect([shown.metadata, shown.violations]).toEqual([{}, []]);
@@ -62,16 +62,16 @@ describe("a failure of a call of the gateway", () => {
     expect(JSON.stringify([shown.message, shown.challenge ?? ""])).not.toContain("10.0.0.7");
   });
 
-  it("counts as the gateway's shutdown when its client is closed", () => {
+  it("a failed call counts as the gateway's shutdown when its client is closed", () => {
     const closed = new DOMException("the client is closed", "AbortError");
     expect(toCallerError(closed)).toMatchObject({ code: "unavailable", message: "the gateway is shutting down" });
   });
 
-  it("passes on the challenge of a server before the agent", () => {
+  it("a failed call passes on the challenge of a server before the agent", () => {
     expect(toCallerError(foreign("unauthenticated", 401))).toMatchObject({ challenge: "Bearer" });
   });
 
-  it("keeps the agent's errors, and leaves other errors to the server", () => {
+  it("a failed call keeps the agent's errors, and leaves other errors to the server", () => {
     const fault = new A2AError("taskNotFound", "no such task", { metadata: { taskId: "t" } });
     const unknown = new TypeError("oh");
     expect([toCallerError(fault), toCallerError(unknown)]).toEqual([fault, unknown]);
@@ -84,7 +84,7 @@ describe("a failure of a call of the gateway", () => {
     [new A2AError("taskNotFound", "no such task"), false],
     [new A2AError("unavailable", "draining"), false],
     [new TypeError("oh"), false],
-  ])("refreshes the card, or not: %s", (error, isReason) => {
+  ])("a failed call refreshes the card, or not: %s", (error, isReason) => {
     expect(isOutage(error)).toBe(isReason);
   });
 });

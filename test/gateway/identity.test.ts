@@ -30,7 +30,7 @@ function doorman() {
 
 describe.each(["JSONRPC", "HTTP+JSON", "GRPC"] as const)("in front of %s", (spoken) => {
   describe.each(bindings)("a caller over %s", (binding) => {
-    it("stays unknown to the agent unless configured", async () => {
+    it("a caller of a gateway stays unknown to the agent unless configured", async () => {
       const { shown, authenticate } = doorman();
       await using scene = await startScene({ behind: { bindings: [spoken], authenticate } });
       const { operations } = await scene.over(binding, { headers: secrets });
@@ -42,7 +42,7 @@ describe.each(["JSONRPC", "HTTP+JSON", "GRPC"] as const)("in front of %s", (spok
       expect(shown).toEqual(shown.map(() => ({})));
     });
 
-    it("sends the agent the configured headers, beside the gateway's", async () => {
+    it("a caller of a gateway sends the agent the configured headers, beside the gateway's", async () => {
       const { shown, authenticate } = doorman();
       await using scene = await startScene({
         behind: { bindings: [spoken], authenticate },
@@ -60,23 +60,26 @@ describe.each(["JSONRPC", "HTTP+JSON", "GRPC"] as const)("in front of %s", (spok
     it.each([
       ["wrong", "unauthenticated", "not this one", 'Bearer realm="port"'],
       ["poor", "permissionDenied", "too little", 'Bearer error="insufficient_scope"'],
-    ])("gets the agent's challenge to a token that is %s", async (token, code, message, challenge) => {
-      const { authenticate } = doorman();
-      await using scene = await startScene({
-        behind: { bindings: [spoken], authenticate },
-        gateway: { forward: ["authorization"] },
-      });
-      const { operations } = await scene.over(binding, { headers: { authorization: `Bearer ${token}` } });
-      const error = await errorOf(operations.getTask(anyTask, {}));
-      expect(error).toMatchObject({ code, message });
-      // gRPC cannot carry the challenge.
-      if (spoken !== "GRPC" && binding !== "GRPC") expect(error.challenge).toBe(challenge);
-    });
+    ])(
+      "a caller of a gateway gets the agent's challenge to a token that is %s",
+      async (token, code, message, challenge) => {
+        const { authenticate } = doorman();
+        await using scene = await startScene({
+          behind: { bindings: [spoken], authenticate },
+          gateway: { forward: ["authorization"] },
+        });
+        const { operations } = await scene.over(binding, { headers: { authorization: `Bearer ${token}` } });
+        const error = await errorOf(operations.getTask(anyTask, {}));
+        expect(error).toMatchObject({ code, message });
+        // gRPC cannot carry the challenge.
+        if (spoken !== "GRPC" && binding !== "GRPC") expect(error.challenge).toBe(challenge);
+      },
+    );
   });
 });
 
 describe("a gateway", () => {
-  it("keeps the tasks of callers apart when the agent authenticates them", async () => {
+  it("a gateway keeps the tasks of callers apart when the agent authenticates them", async () => {
     const { authenticate } = doorman();
     await using scene = await startScene({ behind: { authenticate }, gateway: { forward: ["authorization"] } });
     const ada = await scene.over("GRPC", { headers: { authorization: "Bearer ada" } });
@@ -86,7 +89,7 @@ describe("a gateway", () => {
     expect((await errorOf(bob.operations.getTask(requestOf("getTask", { id }), {}))).code).toBe("taskNotFound");
   });
 
-  it("is one caller to the agent, with its own credentials", async () => {
+  it("a gateway is one caller to the agent, with its own credentials", async () => {
     const { shown, authenticate } = doorman();
     const credentials = () => ({ headers: { authorization: "Bearer gateway" } });
     await using scene = await startScene({ behind: { authenticate }, gateway: { client: { credentials } } });
@@ -96,7 +99,7 @@ describe("a gateway", () => {
     expect(shown).toEqual([{ authorization: "Bearer gateway" }]);
   });
 
-  it("can authenticate its own callers", async () => {
+  it("a gateway can authenticate its own callers", async () => {
     const authenticate = (caller: Caller): Principal => {
       if (caller.header("authorization") !== "Bearer ada") throw new A2AError("unauthenticated", "who is it");
       return { owner: "ada" };
@@ -108,7 +111,7 @@ describe("a gateway", () => {
     expect((await errorOf(ada.operations.getTask(anyTask, {}))).code).toBe("taskNotFound");
   });
 
-  it("listens on other interfaces only with authentication, or when all callers are allowed", async () => {
+  it("a gateway listens on other interfaces only with authentication, or when all callers are allowed", async () => {
     await using scene = await startScene();
     const options = { upstream: scene.behind.url, port: 0, host: "0.0.0.0" };
     await expect(gateway(options)).rejects.toThrow("host 0.0.0.0 can be reached from other machines");
@@ -116,14 +119,14 @@ describe("a gateway", () => {
     expect((await fetch(`http://127.0.0.1:${open.port}/healthz`)).status).toBe(200);
   });
 
-  it("refuses to forward headers of its own calls", async () => {
+  it("a gateway refuses to forward headers of its own calls", async () => {
     await using scene = await startScene();
     await expect(gateway({ upstream: scene.behind.url, port: 0, forward: ["host"] })).rejects.toThrow(
       "forward: host belongs to the call of the gateway itself: remove it",
     );
   });
 
-  it("keeps the tenants of its own callers to itself", async () => {
+  it("a gateway keeps the tenants of its own callers to itself", async () => {
     await using scene = await startScene({ gateway: { authenticate: () => ({ owner: "ada", tenant: "acme" }) } });
     const { operations } = await scene.over("HTTP+JSON");
     const { id } = taskOf(await operations.sendMessage(say("echo hi", { tenant: "acme" }), {}));
@@ -133,7 +136,7 @@ describe("a gateway", () => {
     expect(other.code).toBe("invalidParams");
   });
 
-  it("refreshes the card of its agent at a configurable interval", async () => {
+  it("a gateway refreshes the card of its agent at a configurable interval", async () => {
     await using scene = await startScene();
     await expect(gateway({ upstream: scene.behind.url, port: 0, refreshMs: Number.NaN })).rejects.toThrow(
       "refreshMs must be a number of 0 or more, not NaN",

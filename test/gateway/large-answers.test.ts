@@ -13,7 +13,7 @@ const behind = (spoken: Binding): SceneOptions => ({
 const large = "x".repeat(200_000);
 
 describe.each(bindings)("an answer over the gateway's limit, from an agent that speaks %s", (spoken) => {
-  it.each(bindings)("is a bad answer to a caller over %s", async (binding) => {
+  it.each(bindings)("an answer over the gateway's limit is a bad answer to a caller over %s", async (binding) => {
     await using scene = await startScene(behind(spoken));
     const { operations } = await scene.over(binding);
     const error = await errorOf(operations.sendMessage(say(`say ${large}`), {}));
@@ -25,7 +25,7 @@ describe.each(bindings)("an answer over the gateway's limit, from an agent that 
     expect(taskOf(await operations.sendMessage(say("echo small"), {})).id).not.toBe("");
   });
 
-  it("is one in a stream as well", async () => {
+  it("an answer over the gateway's limit is a bad one in a stream as well", async () => {
     await using scene = await startScene(behind(spoken));
     const { operations } = await scene.over("JSONRPC");
     const task = taskOf(await operations.sendMessage(say("echo small"), {}));

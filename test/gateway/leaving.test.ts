@@ -49,26 +49,32 @@ async function endless(binding: "JSONRPC" | "HTTP+JSON") {
 }
 
 describe.each(["JSONRPC", "HTTP+JSON"] as const)("in front of %s", (spoken) => {
-  it.each(bindings)("a caller over %s that leaves a stream ends the call to the agent", async (binding) => {
-    const agent = await endless(spoken);
-    scene = await startScene({ gateway: { upstream: agent.card } });
-    const { operations } = await scene.over(binding);
-    const stream = operations.subscribeToTask(requestOf("subscribeToTask", { id: "t" }), {});
-    const { iterator } = await openStream(stream);
-    await iterator.return?.();
-    await agent.left;
-  });
+  it.each(bindings)(
+    "a caller of a gateway over %s that leaves a stream ends the call to the agent",
+    async (binding) => {
+      const agent = await endless(spoken);
+      scene = await startScene({ gateway: { upstream: agent.card } });
+      const { operations } = await scene.over(binding);
+      const stream = operations.subscribeToTask(requestOf("subscribeToTask", { id: "t" }), {});
+      const { iterator } = await openStream(stream);
+      await iterator.return?.();
+      await agent.left;
+    },
+  );
 
-  it.each(bindings)("a caller over %s that abandons a call ends the call to the agent", async (binding) => {
-    const agent = await endless(spoken);
-    scene = await startScene({ gateway: { upstream: agent.card } });
-    const { operations } = await scene.over(binding);
-    const patience = new AbortController();
-    const call = errorOf(operations.getTask(requestOf("getTask", { id: "slow" }), { signal: patience.signal }));
-    await agent.start;
-    patience.abort();
-    expect((await call).name).toBe("AbortError");
-    await agent.left;
-    expect(scene.log.filter(({ level }) => level === "error")).toEqual([]);
-  });
+  it.each(bindings)(
+    "a caller of a gateway over %s that abandons a call ends the call to the agent",
+    async (binding) => {
+      const agent = await endless(spoken);
+      scene = await startScene({ gateway: { upstream: agent.card } });
+      const { operations } = await scene.over(binding);
+      const patience = new AbortController();
+      const call = errorOf(operations.getTask(requestOf("getTask", { id: "slow" }), { signal: patience.signal }));
+      await agent.start;
+      patience.abort();
+      expect((await call).name).toBe("AbortError");
+      await agent.left;
+      expect(scene.log.filter(({ level }) => level === "error")).toEqual([]);
+    },
+  );
 });

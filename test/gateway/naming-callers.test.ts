@@ -37,7 +37,7 @@ async function call({ gateway }: Scene, method: string, params: object): Promise
 const messageOf = (text: string): object => ({ role: "user", parts: [{ type: "text", text }] });
 
 describe.each(versions)("a caller that names its tasks, in front of an agent in version %s", (behind) => {
-  it("finds its task by its name, in every later call", async () => {
+  it("a caller that names its tasks finds its task by its name behind a gateway, in every later call", async () => {
     const at = await inFrontOf(behind);
     const question = await call(at, "tasks/send", { id: "my-task", message: messageOf("ask berth") });
     expect(question.result).toMatchObject({ id: "my-task", status: { state: "input-required" } });
@@ -49,7 +49,7 @@ describe.each(versions)("a caller that names its tasks, in front of an agent in 
     expect((await call(at, "tasks/get", { id: "another" })).error?.code).toBe(-32001);
   });
 
-  it("finds the task of its very first message", async () => {
+  it("a caller that names its tasks finds the task of its very first message", async () => {
     const at = await inFrontOf(behind);
     const read = await call(at, "tasks/get", { id: "first" });
     expect(read.result).toMatchObject({ id: "first", status: { state: "completed" } });
@@ -57,7 +57,7 @@ describe.each(versions)("a caller that names its tasks, in front of an agent in 
     expect(refused.error).toBeDefined();
   });
 
-  it("cancels the awaited task by its name", async () => {
+  it("a caller that names its tasks cancels the awaited task by its name", async () => {
     const at = await inFrontOf(behind);
     const waiting = call(at, "tasks/send", { id: "slow", message: messageOf("wait") });
     await expect.poll(async () => (await call(at, "tasks/get", { id: "slow" })).result?.status.state).toBe("working");
@@ -66,7 +66,7 @@ describe.each(versions)("a caller that names its tasks, in front of an agent in 
     expect((await waiting).result).toMatchObject({ id: "slow", status: { state: "canceled" } });
   });
 
-  it("makes one task for two concurrent sends under one new name", async () => {
+  it("a caller that names its tasks makes one task for two concurrent sends under one new name", async () => {
     const at = await inFrontOf(behind);
     const [one, other] = await Promise.all([
       call(at, "tasks/send", { id: "twice", message: messageOf("ask berth") }),
@@ -79,7 +79,7 @@ describe.each(versions)("a caller that names its tasks, in front of an agent in 
     expect(read.result?.artifacts).toHaveLength(1);
   });
 
-  it("continues a task of other callers by the agent's id", async () => {
+  it("a caller that names its tasks continues a task of other callers by the agent's id", async () => {
     const at = await inFrontOf(behind);
     const { operations } = await at.over("GRPC");
     const task = taskOf(await operations.sendMessage(say("ask berth"), {}));

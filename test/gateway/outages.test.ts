@@ -12,14 +12,14 @@ const impatient = { retry: false } as const;
 const nowhere = requestOf("getTask", { id: "nowhere" });
 
 describe("a gateway", () => {
-  it("fails at startup without an agent", async () => {
+  it("a gateway fails at startup without an agent", async () => {
     const gone = await serve({ card, agent: scripted, port: 0 });
     await gone.close();
     const error = await errorOf(gateway({ upstream: gone.url, port: 0, client: impatient }));
     expect(error).toMatchObject({ code: "unavailable", message: expect.stringContaining(gone.url) });
   });
 
-  it("fails at startup when the card's agent is unreachable", async () => {
+  it("a gateway fails at startup when the card's agent is unreachable", async () => {
     await using scene = await startScene();
     const { card: live } = scene.behind;
     await scene.behind.close();
@@ -27,7 +27,7 @@ describe("a gateway", () => {
     expect(error).toMatchObject({ code: "unavailable", name: "NoInterfaceError" });
   });
 
-  it("reports only that its agent is unavailable, and calls it again after recovery", async () => {
+  it("a gateway reports only that its agent is unavailable, and calls it again after recovery", async () => {
     await using scene = await startScene({ gateway: { client: impatient } });
     const { operations } = await scene.over("JSONRPC");
     const { port } = scene.behind;
@@ -48,7 +48,7 @@ describe("a gateway", () => {
     expect(stateOf(taskOf(await operations.sendMessage(say("echo again"), {})))).toBe("COMPLETED");
   });
 
-  it("waits for an agent that restarts, no longer than its caller", async () => {
+  it("a gateway waits for an agent that restarts, no longer than its caller", async () => {
     const restarting = Promise.withResolvers<void>();
     let retries = 0;
     const onRetry = () => {
@@ -68,7 +68,7 @@ describe("a gateway", () => {
     expect(late.code).toMatch(/^(?:unavailable|deadlineExceeded)$/);
   });
 
-  it("resumes a stream from the agent, wherever it breaks", async () => {
+  it("a gateway resumes a stream from the agent, wherever it breaks", async () => {
     const only = { bindings: ["HTTP+JSON"], versions: ["1.0"] } as const;
     await using behind = await serve({ card, agent: scripted, port: 0, drainMs: 0, ...only });
     let cuts = 0;
@@ -93,7 +93,7 @@ describe("a gateway", () => {
     expect(cuts).toBeGreaterThan(3);
   });
 
-  it("ends its own call when the caller leaves, and the task continues", async () => {
+  it("a gateway ends its own call when the caller leaves, and the task continues", async () => {
     await using behind = await serve({ card, agent: scripted, port: 0, drainMs: 0, bindings: ["GRPC"] });
     await using proxy = await createFaultProxy({ target: { port: behind.port } });
     await using scene = await startScene({ gateway: { upstream: behind.url } });
@@ -105,7 +105,7 @@ describe("a gateway", () => {
     expect(stateOf(await operations.getTask(requestOf("getTask", { id }), {}))).toMatch(/SUBMITTED|WORKING/);
   });
 
-  it("masks its own internal errors, and never those of the agent", async () => {
+  it("a gateway masks its own internal errors, and never those of the agent", async () => {
     await using scene = await startScene({
       gateway: {
         client: {

@@ -42,7 +42,7 @@ const inlineConfig = (url: string) => ({
 describe.each(pairs)("a caller in version $caller, in front of an agent in version $behind", ({ caller, behind }) => {
   const isAlike = dialectOf(caller) === dialectOf(behind);
 
-  it(`${isAlike ? "is told by the agent's own webhook calls" : "cannot register a webhook"}`, async () => {
+  it(`a caller ${isAlike ? "is told by the agent's own webhook calls" : "cannot register a webhook"}`, async () => {
     hook = await webhook();
     const { operations } = await (await start(behind)).over("JSONRPC", { version: caller });
     const send = operations.sendMessage(say("echo hi", { configuration: inlineConfig(hook.url) }), {});
@@ -67,7 +67,7 @@ describe("the card of a gateway", () => {
   };
 
   it.each(versions)(
-    "offers push notifications to callers whose version can read the calls of an agent in version %s, and to no others",
+    "the card of a gateway offers push to callers that can read the calls of an agent in version %s, and to no others",
     async (behind) => {
       const { gateway } = await start(behind);
       const offered = await Promise.all(versions.map((version) => pushesOf(gateway.url, version)));
@@ -77,12 +77,12 @@ describe("the card of a gateway", () => {
     },
   );
 
-  it("offers them to all callers when all can use them", async () => {
+  it("the card of a gateway offers push notifications to all callers when all can use them", async () => {
     const { gateway } = await start("1.0", ["1.0"]);
     expect([await pushesOf(gateway.url), gateway.card.capabilities?.pushNotifications]).toEqual([true, true]);
   });
 
-  it("offers none when the agent has none", async () => {
+  it("the card of a gateway offers no push notifications when the agent has none", async () => {
     await using quiet = await startScene({ behind: { versions: ["1.0"] }, gateway: { versions: ["1.0"] } });
     expect(await pushesOf(quiet.gateway.url)).toBe(false);
     const { operations } = await quiet.over("GRPC");
@@ -93,7 +93,7 @@ describe("the card of a gateway", () => {
     );
   });
 
-  it("keeps configurations at the agent, where its callers list and delete them", async () => {
+  it("a gateway keeps push configurations at the agent, where its callers list and delete them", async () => {
     hook = await webhook();
     const { operations } = await (await start("1.0")).over("JSONRPC");
     const configuration = { returnImmediately: true };
@@ -147,7 +147,7 @@ describe("the secrets of a webhook", () => {
   }
 
   it.each(wiresOf("1.0").filter((wire) => wire !== "in-process"))(
-    "are passed on and not told again, whatever the agent answers (%s)",
+    "the secrets of a webhook are passed on and not told again, whatever the agent answers (%s)",
     async (wire) => {
       const { told, served } = await startRepeating();
       await using _ = served;

@@ -85,7 +85,7 @@ describe.each(versions)("in front of an agent in version %s", (behind) => {
     expect(readers).toHaveLength(2);
   });
 
-  it.each(callers)("sends of callers in version %s are one reader each", async (version) => {
+  it.each(callers)("each send of a caller in version %s is one reader", async (version) => {
     const { at, readers } = await inFrontOf(behind);
     const client = await at.over("JSONRPC", { version });
     for (const [name, send] of Object.entries(sends)) {
@@ -98,13 +98,13 @@ describe.each(versions)("in front of an agent in version %s", (behind) => {
   });
 });
 
-it("gives a caller that names its task the message that an agent answers with, and sends it once", async () => {
+it("a gateway gives a caller that names its task the agent's message, and sends it once", async () => {
   const { at, readers } = await inFrontOf("1.0");
   expect(await named(at.gateway.url, "tasks/send", "mine", "say hello")).toContain("hello");
   expect(readers).toEqual(["sendStreamingMessage"]);
 });
 
-it("gives a caller that names its task the history that it asks for", async () => {
+it("a gateway gives a caller that names its task the history that it asks for", async () => {
   const { at } = await inFrontOf("1.0");
   const message = { role: "user", parts: [{ type: "text", text: "ask pier" }] };
   const send = async (id: string, historyLength: number): Promise<string> => {
@@ -117,7 +117,7 @@ it("gives a caller that names its task the history that it asks for", async () =
   ]);
 });
 
-it("passes on the error of an agent that refuses a named send, which may then be sent again", async () => {
+it("a gateway passes on the error of an agent that refuses a named send, which may then be sent again", async () => {
   const { at, readers } = await inFrontOf("1.0");
   const refusal = JSON.parse(await named(at.gateway.url, "tasks/send", "mine", "refuse"));
   expect(refusal).toMatchObject({ error: { code: -32602 } });
@@ -125,7 +125,7 @@ it("passes on the error of an agent that refuses a named send, which may then be
   expect(readers).toEqual(["sendStreamingMessage", "sendStreamingMessage"]);
 });
 
-it("polls the task of a named send at an agent that cannot stream", async () => {
+it("a gateway polls the task of a named send at an agent that cannot stream", async () => {
   const { readers, interceptor } = countReaders();
   const card = { name: "Mute", description: "Cannot stream", version: "1.0.0" };
   await using behind = await serve({ card, agent: scripted, port: 0, interceptors: [interceptor] });

@@ -5,7 +5,7 @@ const ada = { owner: "ada" };
 const bob = { owner: "bob" };
 
 describe("the names of tasks", () => {
-  it("belong to one caller of one tenant", () => {
+  it("the names of tasks belong to one caller of one tenant", () => {
     const names = new RememberedNames();
     names.give(ada, "a", "1");
     expect([names.find(ada, "a"), names.find(bob, "a"), names.find({ owner: "ada", tenant: "t" }, "a")]).toEqual([
@@ -15,7 +15,7 @@ describe("the names of tasks", () => {
     ]);
   });
 
-  it("are limited to the most recently used", () => {
+  it("the names of tasks are limited to the most recently used", () => {
     const names = new RememberedNames({ namesPerPrincipal: 2, principals: 2 });
     names.give(ada, "a", "1");
     names.give(ada, "b", "2");
@@ -28,7 +28,7 @@ describe("the names of tasks", () => {
     expect([names.find(ada, "a"), names.find(bob, "a")]).toEqual(["1", undefined]);
   });
 
-  it("go to one task when two callers claim the same at once", async () => {
+  it("the names of tasks go to one task when two callers claim the same at once", async () => {
     const names = new RememberedNames();
     const close = await names.open(ada, "a");
     const order: string[] = [];

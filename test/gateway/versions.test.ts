@@ -32,7 +32,7 @@ describe.each(behinds)("in front of an agent that speaks $binding $version alone
   describe.each(ways)("a caller over $binding $version", ({ version, binding }) => {
     const client = async () => (await scene.over(binding, { version })).operations;
 
-    it("gets the task of a message, and can read it again", async () => {
+    it("a caller gets the task of a message through a gateway between versions, and can read it again", async () => {
       const operations = await client();
       const task = taskOf(await operations.sendMessage(say("echo good morning"), {}));
       expect([stateOf(task), textIn(task.artifacts[0]?.parts)]).toEqual(["COMPLETED", "good morning"]);
@@ -40,7 +40,7 @@ describe.each(behinds)("in front of an agent that speaks $binding $version alone
       expect([again.id, again.contextId, stateOf(again)]).toEqual([task.id, task.contextId, "COMPLETED"]);
     });
 
-    it("reads a stream to its end", async () => {
+    it("a caller reads a stream to its end through a gateway between versions", async () => {
       const operations = await client();
       const items = await itemsOf(operations.sendStreamingMessage(say("chunks"), {}));
       const lines = items.map(lineOf);
@@ -51,7 +51,7 @@ describe.each(behinds)("in front of an agent that speaks $binding $version alone
       expect(chunks).toEqual(["one", "two", "three"]);
     });
 
-    it("answers the agent's question in the same task", async () => {
+    it("a caller answers the agent's question in the same task through a gateway between versions", async () => {
       const operations = await client();
       const question = taskOf(await operations.sendMessage(say("ask berth"), {}));
       expect([stateOf(question), textIn(question.status?.message?.parts)]).toEqual(["INPUT_REQUIRED", "which one?"]);
@@ -61,7 +61,7 @@ describe.each(behinds)("in front of an agent that speaks $binding $version alone
       expect(textIn(answered.artifacts[0]?.parts)).toBe("berth the north one");
     });
 
-    it("cancels a task whose stream it reads", async () => {
+    it("a caller cancels a task whose stream it reads through a gateway between versions", async () => {
       const operations = await client();
       const stream = await openStream(operations.sendStreamingMessage(say("wait"), {}));
       const { id } = taskOf(stream.firstItem.response);
@@ -69,7 +69,7 @@ describe.each(behinds)("in front of an agent that speaks $binding $version alone
       expect((await stream.readRest()).at(-1)).toBe("status CANCELED");
     });
 
-    it("gets the errors of the agent", async () => {
+    it("a caller gets the errors of the agent through a gateway between versions", async () => {
       const operations = await client();
       const missing = await errorOf(operations.getTask(requestOf("getTask", { id: "nowhere" }), {}));
       expect(missing.code).toBe("taskNotFound");

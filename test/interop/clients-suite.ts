@@ -35,7 +35,7 @@ export function describeClients(
         });
       }
 
-      it("reports no case beyond these", () => {
+      it("the SDK reports no case beyond the listed ones", () => {
         const reported = [...(reports.get(binding)?.outcomes.keys() ?? [])];
         expect(reported.filter((name) => !Object.hasOwn(cases, name))).toEqual([]);
       });

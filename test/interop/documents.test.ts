@@ -20,15 +20,15 @@ const releases = [
 ];
 
 describe("docs/appendix/interop.md", () => {
-  it.each(releases)("names the release of $sdk that the tests run", ({ sdk, release }) => {
+  it.each(releases)("the table of interop names the release of $sdk that the tests run", ({ sdk, release }) => {
     expect(page).toContain(`\`${sdk}\` | ${release} |`);
   });
 
-  it("lists the tested peers of older versions, by role and binding", () => {
+  it("the table of interop lists the tested peers of older versions, by role and binding", () => {
     for (const row of [...triedRows(), ...triedPythons()]) expect(page).toContain(row);
   });
 
-  it("lists the results of agents on older releases of 1.0, and names the releases that the tests run", () => {
+  it("the table of interop lists the results of agents on older releases of 1.0, with the releases", () => {
     for (const row of olderRows()) expect(page).toContain(row);
     for (const { name, release } of olderAgents) {
       const pins = name === "Go" ? read(`go/older/v${release}.mod`) : read("js/package.json");
@@ -36,7 +36,7 @@ describe("docs/appendix/interop.md", () => {
     }
   });
 
-  it("lists every case and no other", () => {
+  it("the table of interop lists every case and no other", () => {
     const table = page.slice(page.indexOf("## Cases"), page.indexOf("`test/interop/cases.ts` says"));
     const listed = [...table.matchAll(/`([a-z-]+)`/g)].map(([, name]) => name);
     expect(listed).toHaveLength(new Set(listed).size);

@@ -33,19 +33,19 @@ describe.each(["fasta-06", "fasta-21"])("an agent on FastA2A (%s)", (key) => {
     await agent?.[Symbol.asyncDispose]();
   });
 
-  it("is called in the version of its release", () => {
+  it("an agent on FastA2A is called in the version of its release", () => {
     const [, release = ""] = /^fasta2a==(.+)$/m.exec(readFileSync(path(`requirements-${key}.txt`), "utf8")) ?? [];
     const [entry] = client.card.supportedInterfaces;
     expect([release.slice(0, 3), entry?.protocolVersion]).toEqual(key === "fasta-06" ? ["0.6", "0.3"] : ["2.1", "1.0"]);
   });
 
-  it("gives its result to a send, with the time of its status", async () => {
+  it("an agent on FastA2A gives its result to a send, with the time of its status", async () => {
     const answer = await client.send("hello");
     expect([answer.state, answer.text]).toEqual(["completed", "hello"]);
     expect(Number(answer.task?.status?.timestamp?.seconds)).toBeGreaterThan(1.7e9);
   });
 
-  it("gives its result to a stream, as text and as answer", async () => {
+  it("an agent on FastA2A gives its result to a stream, as text and as answer", async () => {
     const stream = client.stream("hello");
     let text = "";
     for await (const delta of stream.text) text += delta;
@@ -53,7 +53,7 @@ describe.each(["fasta-06", "fasta-21"])("an agent on FastA2A (%s)", (key) => {
     expect([text, answer.state, answer.text]).toEqual(["hello", "completed", "hello"]);
   });
 
-  it("fails, asks and takes the answer", async () => {
+  it("an agent on FastA2A fails, asks and takes the answer", async () => {
     expect((await client.send("fail")).state).toBe("failed");
     const question = await client.send("ask");
     expect(question.state).toBe("input-required");
@@ -62,13 +62,13 @@ describe.each(["fasta-06", "fasta-21"])("an agent on FastA2A (%s)", (key) => {
     expect([answer.contextId, answer.state, answer.text]).toEqual([question.contextId, "completed", "red"]);
   });
 
-  it("answers at once when it is asked to, and is waited for", async () => {
+  it("an agent on FastA2A answers at once when it is asked to, and is waited for", async () => {
     const { taskId, state } = await client.send("hello", { configuration: { returnImmediately: true } });
     expect(["submitted", "working", "completed"]).toContain(state);
     expect((await client.wait(taskId)).text).toBe("hello");
   });
 
-  it("gives its result through a gateway", async () => {
+  it("an agent on FastA2A gives its result through a gateway", async () => {
     await using front = await gateway({ upstream: agent.url, port: 0, anonymous: "shared", logger: false });
     await using caller = await Client.connect(front.url, { timeoutMs });
     expect((await caller.send("hello")).text).toBe("hello");

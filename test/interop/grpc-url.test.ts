@@ -31,7 +31,7 @@ async function runOverGrpc(sdk: Sdk): Promise<Report> {
 }
 
 describe.runIf(python?.installed === true || complete)("a URL of gRPC in the card of 0.3", () => {
-  it("can be called from Python, whose caller makes the channel: every case has the same result as with host:port", async () => {
+  it("a URL of gRPC can be called from Python with the same results as host:port", async () => {
     if (python === undefined) throw new TypeError("there is no Python of 0.3");
     const { name: release, command, clientProgram, installed } = python;
     const report = await runOverGrpc({ name: release, command, program: [clientProgram], installed });
@@ -45,11 +45,14 @@ describe.runIf(python?.installed === true || complete)("a URL of gRPC in the car
 });
 
 describe.each(dialed)("a URL of gRPC in the card of 0.3, read by $name", ({ client }) => {
-  it.runIf(client.installed || complete)("is dialed as it is, which leads nowhere", async () => {
-    const { outcomes, end } = await runOverGrpc(client);
-    expect(outcomes.get("message"), end).toMatchObject({
-      ok: false,
-      detail: expect.stringMatching(/Name resolution failed|invalid target address/),
-    });
-  });
+  it.runIf(client.installed || complete)(
+    "a URL of gRPC in the card of 0.3 is dialed as it is, which leads nowhere",
+    async () => {
+      const { outcomes, end } = await runOverGrpc(client);
+      expect(outcomes.get("message"), end).toMatchObject({
+        ok: false,
+        detail: expect.stringMatching(/Name resolution failed|invalid target address/),
+      });
+    },
+  );
 });

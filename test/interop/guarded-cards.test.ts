@@ -77,11 +77,14 @@ describe.each(readers)("the $name SDK", (reader) => {
     return;
   }
 
-  it.each(["JSONRPC", "HTTP+JSON"])(`reads every scope of the form ${reader.form}, over %s`, async (binding) => {
-    expect(await requirementsRead(reader, reader.form, binding)).toEqual(all);
-  });
+  it.each(["JSONRPC", "HTTP+JSON"])(
+    `an official SDK reads every scope of the form ${reader.form}, over %s`,
+    async (binding) => {
+      expect(await requirementsRead(reader, reader.form, binding)).toEqual(all);
+    },
+  );
 
-  it("does not read them in the other form", async () => {
+  it("an official SDK does not read scopes in the other form", async () => {
     const read = await requirementsRead(reader, reader.form === "go" ? "protojson" : "go", "JSONRPC").catch(
       (error: unknown) => error,
     );

@@ -30,7 +30,7 @@ print(json.dumps({"card": "${url}"}), flush=True)
 describe.skipIf(python?.installed !== true)(
   "docs/guides/come-from-python.md (test/interop/setup.sh installs its SDK)",
   () => {
-    it("shows an agent in Python that asks, and answers", async () => {
+    it("the guide for Python shows an agent in Python that asks, and answers", async () => {
       const port = await fixedPort();
       const url = `http://127.0.0.1:${port}`;
       const program = `${before(url)}${agent.replace("port=9999", `port=${port}`)}`;
@@ -52,7 +52,7 @@ describe.skipIf(python?.installed !== true)(
       expect([answer.state, answer.text]).toEqual(["completed", "Emden: 03:10"]);
     });
 
-    it("shows a client in Python that prints the answer of an agent", async () => {
+    it("the guide for Python shows a client in Python that prints the answer of an agent", async () => {
       await using server = await serve({
         card: { name: "Tides", description: "Knows when there is high water", version: "1.0.0" },
         port: 0,

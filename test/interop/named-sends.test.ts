@@ -33,7 +33,7 @@ describe.each(agents)("a caller of 0.1 that names its tasks, in front of an agen
   });
 
   it.each(["one", "two", "three", "four", "five", "six", "seven"])(
-    "is given the chunks of its task %s once, however slowly they come",
+    "a caller of 0.1 that names its tasks gets the chunks of its task %s once, however slowly they come",
     async (id) => {
       const params = { id, message: { role: "user", parts: [{ type: "text", text: "stream 5 20" }] } };
       const { text } = await postJson(`${front.url}/json-rpc`, { jsonrpc: "2.0", id: 1, method: "tasks/send", params });

@@ -59,7 +59,7 @@ function testTheirClient(sdk: OldSdk): void {
         });
       }
 
-      it("reports every case and no other", () => {
+      it("the old client reports every case and no other", () => {
         const reported = [...(reports.get(binding)?.outcomes.keys() ?? [])];
         const caseNames = Object.keys(casesOf(sdk.version));
         expect(reported.filter((name) => !caseNames.includes(name))).toEqual([]);
@@ -99,7 +99,7 @@ function testTheirAgent(sdk: OldSdk): void {
 
       afterAll(() => peer?.client.close());
 
-      it("speaks its version over the binding", async () => {
+      it("the old agent speaks its version over the binding", async () => {
         await oldClientCases(sdk.version)["is answered by a message"]?.run(peer);
         expect(peer.client.connection).toMatchObject({ binding, version: sdk.version });
       });

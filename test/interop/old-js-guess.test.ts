@@ -21,13 +21,13 @@ describe.skipIf(!isReady)("an agent on a2a-js whose card leaves open which versi
 
   afterAll(() => agent?.[Symbol.asyncDispose]());
 
-  it("is sent each message once, in its own version", async () => {
+  it("an agent on a2a-js is sent each message once, in its own version", async () => {
     await using client = await Client.connect(card);
     for (const _ of [1, 2]) expect(await client.send("task")).toMatchObject({ state: "completed" });
     expect(client.connection?.version).toBe("0.1");
   });
 
-  it("is subscribed to before anything else was asked of it", async () => {
+  it("an agent on a2a-js is subscribed to before anything else was asked of it", async () => {
     await using starter = await Client.connect(card);
     const first = starter.stream("stream 30 10")[Symbol.asyncIterator]();
     const step = await first.next();

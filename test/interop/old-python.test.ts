@@ -54,7 +54,7 @@ describe.each(oldPythons)("$name as a client of our agent", (python) => {
       });
     }
 
-    it("reports these cases and no other", () => {
+    it("the old Python client reports these cases and no other", () => {
       const reported = [...(reports.get(binding)?.outcomes.keys() ?? [])];
       expect(new Set(reported), reports.get(binding)?.end).toEqual(new Set(Object.keys(cases)));
     });
@@ -94,7 +94,7 @@ describe.each(agents)("our client and an agent on $name", (python) => {
       });
     }
 
-    it("speaks the version of the release", async () => {
+    it("the old Python agent speaks the version of the release", async () => {
       await using client = await connect(agent.url, binding);
       await client.send("task", allowance);
       expect(client.connection?.version).toBe(python.version);

@@ -91,15 +91,18 @@ describe.each([
   ["1.0", "HTTP+JSON"],
   ["0.3", "JSONRPC"],
 ] as const)("an agent of %s over %s that leaves its streams open", (version, binding) => {
-  it.each(answers)("ends the answer with %s, and the client lets the connection go", async (_, names, state) => {
-    await using agent = await openAgent(version, binding, names);
-    await using client = await Client.connect(agent.url);
-    const stream = client.stream("go");
-    let events = 0;
-    for await (const _event of stream) events++;
-    expect([events, (await stream.answer).state]).toEqual([names.length, state]);
-    const [response] = agent.streams;
-    expect(agent.streams).toHaveLength(1);
-    await expect.poll(() => response?.closed).toBe(true);
-  });
+  it.each(answers)(
+    "an agent that leaves streams open ends the answer with %s, and the client lets the connection go",
+    async (_, names, state) => {
+      await using agent = await openAgent(version, binding, names);
+      await using client = await Client.connect(agent.url);
+      const stream = client.stream("go");
+      let events = 0;
+      for await (const _event of stream) events++;
+      expect([events, (await stream.answer).state]).toEqual([names.length, state]);
+      const [response] = agent.streams;
+      expect(agent.streams).toHaveLength(1);
+      await expect.poll(() => response?.closed).toBe(true);
+    },
+  );
 });

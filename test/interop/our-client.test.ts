@@ -38,7 +38,7 @@ describe.each(agents)("our client and an agent on the $title SDK", ({ sdk, title
 
     afterAll(() => peer?.client.close());
 
-    it("picks the interface that is preferred", async () => {
+    it("our client picks the interface of an SDK's agent that is preferred", async () => {
       await using client = await Client.connect(agent.url, { prefer: [binding] });
       await clientCases["is answered by a message"]?.({ sdk: sdk.name, client });
       expect(client.connection).toMatchObject({ binding, skipped: [] });

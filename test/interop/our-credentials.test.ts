@@ -33,7 +33,7 @@ describe.each(agents)("our client and an agent on $title that demands credential
 
   // The Go SDK writes scopes as a bare list, in its extended card too.
   if (version === "1.0") {
-    it("publishes scopes that our client reads", async () => {
+    it("an agent that demands credentials publishes scopes that our client reads", async () => {
       await using client = await Client.connect(agent.url, { grpcTls: false });
       const requirements = [{ schemes: { token: { list: ["read"] } } }, { schemes: { key: { list: [] } } }];
       expect(client.card.securityRequirements).toMatchObject(requirements);
@@ -42,17 +42,20 @@ describe.each(agents)("our client and an agent on $title that demands credential
     });
   }
   if (version === "1.0" && sdk.name === "Go") {
-    it.each(bindings)("has an extended card whose scopes our client reads, over %s", async (binding) => {
-      const options = { prefer: [binding], grpcTls: false, credentials: { token: demands.token } } as const;
-      await using client = await Client.connect(agent.url, options);
-      const extended = await client.getExtendedAgentCard({});
-      expect(client.connection?.binding).toBe(binding);
-      expect(extended.securityRequirements).toMatchObject([
-        { schemes: { token: { list: ["read"] } } },
-        { schemes: { key: { list: [] } } },
-      ]);
-      expect(extended.skills[0]?.securityRequirements).toMatchObject([{ schemes: { token: { list: ["play"] } } }]);
-    });
+    it.each(bindings)(
+      "an agent that demands credentials has an extended card whose scopes our client reads, over %s",
+      async (binding) => {
+        const options = { prefer: [binding], grpcTls: false, credentials: { token: demands.token } } as const;
+        await using client = await Client.connect(agent.url, options);
+        const extended = await client.getExtendedAgentCard({});
+        expect(client.connection?.binding).toBe(binding);
+        expect(extended.securityRequirements).toMatchObject([
+          { schemes: { token: { list: ["read"] } } },
+          { schemes: { key: { list: [] } } },
+        ]);
+        expect(extended.skills[0]?.securityRequirements).toMatchObject([{ schemes: { token: { list: ["play"] } } }]);
+      },
+    );
   }
 
   // Before 0.2 schemes have no names but their kinds.
@@ -73,14 +76,17 @@ describe.each(agents)("our client and an agent on $title that demands credential
       return Client.connect({ ...reader.card, supportedInterfaces }, { ...options, credentials });
     }
 
-    it.each(["token", "key"] as const)("sends, streams and gets with the %s that the card asks for", async (scheme) => {
-      await using client = await connected({ [names[scheme]]: demands[scheme] });
-      const { id } = await taskOf(client, send("task"));
-      expect(await collect(client.sendStreamingMessage(send("task")))).not.toEqual([]);
-      expect((await client.getTask({ id })).id).toBe(id);
-    });
+    it.each(["token", "key"] as const)(
+      "our client sends, streams and gets with the %s that the card asks for",
+      async (scheme) => {
+        await using client = await connected({ [names[scheme]]: demands[scheme] });
+        const { id } = await taskOf(client, send("task"));
+        expect(await collect(client.sendStreamingMessage(send("task")))).not.toEqual([]);
+        expect((await client.getTask({ id })).id).toBe(id);
+      },
+    );
 
-    it("is refused without credentials", async () => {
+    it("our client is refused without credentials", async () => {
       await using client = await connected(undefined);
       await expect(client.sendMessage(send("task"))).rejects.toMatchObject(refused);
     });
@@ -88,7 +94,7 @@ describe.each(agents)("our client and an agent on $title that demands credential
     it.each([
       ["token", "an-old-token"],
       ["key", "an-old-key"],
-    ] as const)("is refused with a %s that the agent does not know", async (scheme, secret) => {
+    ] as const)("our client is refused with a %s that the agent does not know", async (scheme, secret) => {
       await using client = await connected({ [names[scheme]]: secret });
       await expect(client.sendMessage(send("task"))).rejects.toMatchObject(refused);
       await expect(collect(client.sendStreamingMessage(send("task")))).rejects.toMatchObject(refused);

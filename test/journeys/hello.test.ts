@@ -10,7 +10,7 @@ beforeAll(async () => {
     await project.write(file, readFileSync(`examples/hello/${file}`, "utf8"));
 });
 
-it.each(["server.ts", "server.js"])("hello runs as %s in an empty project", async (file) => {
+it.each(["server.ts", "server.js"])("the example hello runs as %s in an empty project", async (file) => {
   const server = await project.start(file);
   expect(server.printed).toBe(`Echo listens at ${server.url}\n`);
   await using client = await Client.connect(server.url);
@@ -18,7 +18,7 @@ it.each(["server.ts", "server.js"])("hello runs as %s in an empty project", asyn
   await server.stop();
 });
 
-it("hello compiles with the settings of `tsc --init`", async () => {
+it("the example hello compiles with the settings of `tsc --init`", async () => {
   const tsc = (option: string) => project.run(process.execPath, "node_modules/typescript/bin/tsc", option);
   expect(await tsc("--init")).toMatchObject({ code: 0 });
   expect(await tsc("--noEmit")).toEqual({ code: 0, output: "" });

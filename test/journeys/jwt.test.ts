@@ -61,7 +61,7 @@ const starts: Readonly<Record<string, () => Promise<RunningExample>>> = {
 };
 
 describe.each(Object.keys(starts))("an agent mounted in %s", (name) => {
-  it("serves callers with a right token, and refuses all others with a challenge", async () => {
+  it("an agent mounted with JWTs serves callers with a right token, and challenges all others", async () => {
     server = await starts[name]?.();
     const url = `${server?.url}/agents/desk`;
     const call = async (bearer?: string): Promise<string> => {

@@ -41,20 +41,23 @@ async function serveCompressed() {
 }
 
 describe("behind Express's compression()", () => {
-  it.each(["JSONRPC", "HTTP+JSON", "CONNECT"] as const)("events over %s arrive as they come", async (binding) => {
-    await using app = await serveCompressed();
-    await using client = await Client.connect(app.url, { prefer: [binding] });
-    const texts: string[] = [];
-    for await (const event of client.stream("go")) {
-      if (event.type !== "artifact") continue;
-      texts.push(event.delta);
-      app.next();
-    }
-    expect(texts).toEqual(["first", "second"]);
-    expect(client.connection?.binding).toBe(binding);
-  });
+  it.each(["JSONRPC", "HTTP+JSON", "CONNECT"] as const)(
+    "events over %s pass Express's compression() as they come",
+    async (binding) => {
+      await using app = await serveCompressed();
+      await using client = await Client.connect(app.url, { prefer: [binding] });
+      const texts: string[] = [];
+      for await (const event of client.stream("go")) {
+        if (event.type !== "artifact") continue;
+        texts.push(event.delta);
+        app.next();
+      }
+      expect(texts).toEqual(["first", "second"]);
+      expect(client.connection?.binding).toBe(binding);
+    },
+  );
 
-  it("a card is not transformed, and its length is that of its bytes", async () => {
+  it("Express's compression() does not transform a card, whose length is that of its bytes", async () => {
     await using app = await serveCompressed();
     const response = await fetch(`${app.url}/.well-known/agent-card.json`, { headers: { "Accept-Encoding": "gzip" } });
     expect(response.headers.get("content-encoding")).toBeNull();
@@ -78,7 +81,7 @@ describe("behind Express's compression()", () => {
       "application/connect+json",
       envelope({ message }),
     ],
-  ])("%s is not transformed", async (_, path, type, body) => {
+  ])("%s is not transformed by Express's compression()", async (_, path, type, body) => {
     await using app = await serveCompressed();
     const headers = { "Content-Type": type, "Accept-Encoding": "gzip", "A2A-Version": "1.0" };
     const response = await fetch(`${app.url}${path}`, { method: "POST", headers, body });
@@ -88,7 +91,7 @@ describe("behind Express's compression()", () => {
     await response.body?.cancel();
   });
 
-  it("an extended card of 0.3 is not transformed", async () => {
+  it("an extended card of 0.3 is not transformed by Express's compression()", async () => {
     await using app = await serveCompressed();
     const { headers } = await fetch(`${app.url}/agent/authenticatedExtendedCard`);
     expect(headers.get("cache-control")).toContain("no-transform");

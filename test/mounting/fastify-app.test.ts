@@ -29,7 +29,7 @@ const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 const urlsOf = async (response: Response): Promise<string[]> =>
   ((await response.json()) as { supportedInterfaces: { url: string }[] }).supportedInterfaces.map(({ url }) => url);
 
-it("is closed with its app, also while a stream is open", async () => {
+it("an agent in Fastify is closed with its app, also while a stream is open", async () => {
   const app = fastify();
   app.register(
     fastifyAgent(() => agent),
@@ -49,7 +49,7 @@ it("is closed with its app, also while a stream is open", async () => {
   expect(rest).toContain("TASK_STATE_COMPLETED");
 });
 
-it("keeps headers that hooks of the app have set, and an app's own answer to unknown paths", async () => {
+it("an agent in Fastify keeps headers of the app's hooks, and its answer to unknown paths", async () => {
   const app = fastify();
   app.addHook("onRequest", async (_, reply) => {
     reply.header("x-app", "shop");
@@ -64,13 +64,13 @@ it("keeps headers that hooks of the app have set, and an app's own answer to unk
   await app.close();
 });
 
-it("fails the start of an app when it cannot be created", async () => {
+it("an agent in Fastify fails the start of an app when it cannot be created", async () => {
   const app = fastify();
   app.register(fastifyAgent(Promise.reject(new Error("the database is away"))), { prefix: "/a" });
   await expect(app.ready()).rejects.toThrow("the database is away");
 });
 
-it("names the path of the request where the mount path has parameters", async () => {
+it("an agent in Fastify names the path of the request where the mount path has parameters", async () => {
   const app = fastify();
   app.register(fastifyAgent(agent), { prefix: "/teams/:team" });
   const url = await app.listen({ port: 0, host: "127.0.0.1" });

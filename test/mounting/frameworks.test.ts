@@ -36,7 +36,7 @@ describe.each(hosts)("an agent below a path of $name", (host) => {
     return running.url;
   }
 
-  it.each(["agent-card.json", "agent.json"])("has a card with its own URLs in %s", async (file) => {
+  it.each(["agent-card.json", "agent.json"])("a mounted agent has a card with its own URLs in %s", async (file) => {
     const url = await start();
     const response = await fetch(`${url}/.well-known/${file}?a=b`, { headers: { "A2A-Version": "1.0" } });
     expect(response.status).toBe(200);
@@ -46,15 +46,18 @@ describe.each(hosts)("an agent below a path of $name", (host) => {
     );
   });
 
-  it.each(["JSONRPC", "HTTP+JSON"] as const)("is called and streams over %s by its card", async (binding) => {
-    await using client = await Client.connect(await start(), { prefer: [binding] });
-    expect(textIn(taskOf(await client.sendMessage(say("Emden"))).artifacts[0]?.parts)).toBe("Emden: sunny");
-    const kinds: (string | undefined)[] = [];
-    for await (const { response } of client.sendStreamingMessage(say("Oslo"))) kinds.push(response.payload.case);
-    expect(kinds).toEqual(["task", "statusUpdate", "artifactUpdate", "statusUpdate"]);
-  });
+  it.each(["JSONRPC", "HTTP+JSON"] as const)(
+    "a mounted agent is called and streams over %s by its card",
+    async (binding) => {
+      await using client = await Client.connect(await start(), { prefer: [binding] });
+      expect(textIn(taskOf(await client.sendMessage(say("Emden"))).artifacts[0]?.parts)).toBe("Emden: sunny");
+      const kinds: (string | undefined)[] = [];
+      for await (const { response } of client.sendStreamingMessage(say("Oslo"))) kinds.push(response.payload.case);
+      expect(kinds).toEqual(["task", "statusUpdate", "artifactUpdate", "statusUpdate"]);
+    },
+  );
 
-  it("limits callers by their address where it knows them, else all together", async () => {
+  it("a mounted agent limits callers by their address where it knows them, else all together", async () => {
     const url = await start({ trustProxy: ["127.0.0.1", "::1"], rate: { address: { requests: "1/day" } } });
     const ask = async (address: string) => {
       const init = { method: "POST", headers: { ...headers, "X-Forwarded-For": address }, body: bodyOf("Emden") };
@@ -65,7 +68,7 @@ describe.each(hosts)("an agent below a path of $name", (host) => {
     ]);
   });
 
-  it("takes bodies that the app has parsed", async () => {
+  it("a mounted agent takes bodies that the app has parsed", async () => {
     const url = await start({}, { parsesBodies: true });
     const calls = ["application/json", "application/a2a+json"].map((type) =>
       fetch(`${url}/http-json/message:send`, {
@@ -79,7 +82,7 @@ describe.each(hosts)("an agent below a path of $name", (host) => {
     }
   });
 
-  it("sends events as they come, ends the stream of a reader who leaves, and resumes it by its last event", async () => {
+  it("a mounted agent sends events as they come, ends the stream of a reader who leaves, and resumes it", async () => {
     const url = await start({ limits: { streamsPerProcess: 1 } });
     const leaving = new AbortController();
     const first = await fetch(`${url}/http-json/message:stream`, {
@@ -108,7 +111,7 @@ describe.each(hosts)("an agent below a path of $name", (host) => {
     expect(idsIn(rest)).not.toContain(firstEventId);
   });
 
-  it("speaks the version that a call declares", async () => {
+  it("a mounted agent speaks the version that a call declares", async () => {
     const url = await start();
     const message = { kind: "message", messageId: "m", role: "user", parts: [{ kind: "text", text: "Bergen" }] };
     const response = await fetch(`${url}/json-rpc`, {
@@ -119,7 +122,7 @@ describe.each(hosts)("an agent below a path of $name", (host) => {
     expect(await response.json()).toMatchObject({ result: { kind: "task", status: { state: "completed" } } });
   });
 
-  it("answers preflights of its own", async () => {
+  it("a mounted agent answers preflights of its own", async () => {
     const url = await start({ cors: { origins: ["https://app.example"] } });
     const response = await fetch(`${url}/http-json/message:send`, {
       method: "OPTIONS",
@@ -129,7 +132,7 @@ describe.each(hosts)("an agent below a path of $name", (host) => {
     expect(response.headers.get("access-control-allow-origin")).toBe("https://app.example");
   });
 
-  it("knows the user that middleware before it has found", async () => {
+  it("a mounted agent knows the user that middleware before it has found", async () => {
     const url = await start({
       authenticate({ request }) {
         const { user = "" } = request as Noted;
@@ -152,7 +155,7 @@ describe.each(hosts)("an agent below a path of $name", (host) => {
     expect((await fetch(`${url}/http-json/tasks`, { headers })).status).toBe(401);
   });
 
-  it("leaves other paths to the app", async () => {
+  it("a mounted agent leaves other paths to the app", async () => {
     const url = await start();
     expect(await (await fetch(new URL("/menu", url))).text()).toBe("the app's own page");
     expect((await fetch(`${url}/nothing`)).status).toBe(404);

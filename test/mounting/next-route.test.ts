@@ -39,7 +39,7 @@ it.each([
   { where: "below a path", prefix: "/agents/weather", params: {} },
   { where: "at the root", prefix: "", params: {} },
   { where: "below a dynamic segment", prefix: "/teams/a%20b/agent", params: { team: "a b" } },
-])("takes the agent's path from what the catch-all matched $where", async ({ prefix, params }) => {
+])("a Next route takes the agent's path from what the catch-all matched $where", async ({ prefix, params }) => {
   const { GET, HEAD } = route();
   const context = { params: Promise.resolve({ ...params, path: [".well-known", "agent-card.json"] }) };
   const request = (): Request =>
@@ -49,7 +49,7 @@ it.each([
   expect(callCount).toBe(1);
 });
 
-it("answers calls below the route and at the route itself", async () => {
+it("a Next route answers calls below the route and at the route itself", async () => {
   const { POST } = route();
   const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "hi" }] };
   const call = (path: string, body: object): Request =>
@@ -64,7 +64,7 @@ it("answers calls below the route and at the route itself", async () => {
   expect(await (await POST(call("/a", rpc), below())).json()).toMatchObject({ result: { task: {} } });
 });
 
-it("takes `basePath` for the path of which Next cut off the app's own", async () => {
+it("a Next route takes `basePath` for the path of which Next cut off the app's own", async () => {
   const { GET, POST } = route({ basePath: "/shop/agents/weather" });
   const file = [".well-known", "agent-card.json"];
   const request = new Request(`${origin}/agents/weather/${file.join("/")}`);

@@ -88,7 +88,7 @@ const sendTo = (server: Server, headers: Record<string, string>): Promise<[numbe
 describe.each(Object.entries(mounts))(
   "an agent that is mounted on loopback by %s, without authentication",
   (_, mount) => {
-    it("refuses a rebound page in the form of the binding, before a turn runs", () =>
+    it("an agent mounted on loopback refuses a rebound page in the form of the binding, before a turn runs", () =>
       withMount(mount, {}, async (server) => {
         const [status, body] = await sendTo(server, { host: rebound });
         expect(status).toBe(421);
@@ -110,7 +110,7 @@ describe.each(Object.entries(mounts))(
         expect(turns).toBe(0);
       }));
 
-    it("leaves the requests of the app alone", () =>
+    it("an agent mounted on loopback leaves the requests of the app alone", () =>
       withMount(mount, {}, async (server) => {
         for (const path of ["/", "/a/page", "/healthz"]) {
           expect(await ask(server, { path, headers: { host: rebound, origin: page } })).toEqual([200, "the app"]);
@@ -124,14 +124,14 @@ describe.each(Object.entries(mounts))(
       [rebound, { allowedHosts: ["*.example"] }],
       [rebound, { trustProxy: ["127.0.0.1"] }],
       [rebound, { authenticate: () => ({ owner: "ada" }) }],
-    ] as const)("answers at the host %s with %j", (host, more) =>
+    ] as const)("an agent mounted on loopback answers at the host %s with %j", (host, more) =>
       withMount(mount, more, async (server) => {
         expect((await sendTo(server, { host }))[0]).toBe(200);
         expect(turns).toBe(1);
       }),
     );
 
-    it("answers pages that `cors` lists", () =>
+    it("an agent mounted on loopback answers pages that `cors` lists", () =>
       withMount(mount, { cors: { origins: [page] } }, async (server) => {
         expect((await sendTo(server, { host: "localhost", origin: page }))[0]).toBe(200);
         expect((await sendTo(server, { host: "localhost", origin: "http://other.example" }))[0]).toBe(403);
@@ -152,18 +152,21 @@ describe("an agent that is mounted as a Fetch handler, without authentication", 
     return response?.status ?? 404;
   };
 
-  it.each(["127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1"])("refuses a rebound page from %s", async (peer) => {
-    expect(await send(peer)).toBe(421);
-  });
+  it.each(["127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1"])(
+    "a Fetch handler without authentication refuses a rebound page from %s",
+    async (peer) => {
+      expect(await send(peer)).toBe(421);
+    },
+  );
 
   it.each(["10.0.0.7", "2001:db8::1", undefined])(
-    "answers a caller from %s, which is not this machine",
+    "a Fetch handler without authentication answers a caller from %s, which is not this machine",
     async (peer) => {
       expect(await send(peer)).toBe(200);
     },
   );
 
-  it("answers at `allowedHosts`", async () => {
+  it("a Fetch handler without authentication answers at `allowedHosts`", async () => {
     expect(await send("127.0.0.1", { allowedHosts: ["attacker.example"] })).toBe(200);
   });
 });

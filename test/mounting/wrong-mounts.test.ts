@@ -46,13 +46,13 @@ async function saidTo(ask: (path: string) => Promise<Response>, wanted = path + 
 }
 
 describe("an agent that cannot know where it is mounted", () => {
-  it("says that fetch() needs `basePath`, in the answer and once in the log", async () => {
+  it("a wrong mount says that fetch() needs `basePath`, in the answer and once in the log", async () => {
     const handle = agent.fetch();
     const answer = await saidTo((at) => handle(new Request(origin + at)));
     expect(answer).toEqual({ status: 404, text: advice("fetch"), logged: 1 });
   });
 
-  it("says so for every path of its own, and not for others", async () => {
+  it("a wrong mount says what it needs for every path of its own, and not for others", async () => {
     const handle = agent.fetch();
     const textAt = async (at: string) => (await handle(new Request(origin + at))).text();
     for (const own of ["/json-rpc", "/http-json/tasks", "/.well-known/agent.json"]) {
@@ -63,12 +63,12 @@ describe("an agent that cannot know where it is mounted", () => {
     }
   });
 
-  it("names the path that was given, if it is another one", async () => {
+  it("a wrong mount names the path that was given, if it is another one", async () => {
     const answer = await saidTo((at) => agent.fetch({ basePath: "/agent" })(new Request(origin + at)));
     expect(answer.text).toContain(`but it is mounted at "/agent": mount it with \`fetch({ basePath: "${path}" })\``);
   });
 
-  it("says so to Hono's `mount()` with `replaceRequest: false`", async () => {
+  it("a wrong mount says what is needed to Hono's `mount()` with `replaceRequest: false`", async () => {
     const app = new Hono().mount(path, agent.fetch(), { replaceRequest: false });
     expect(await saidTo(async (at) => app.request(origin + at))).toEqual({
       status: 404,
@@ -77,7 +77,7 @@ describe("an agent that cannot know where it is mounted", () => {
     });
   });
 
-  it("says to Hono's `mount()`, where no Node server shows the path, what to use", async () => {
+  it("a wrong mount says to Hono's `mount()`, where no Node server shows the path, what to use", async () => {
     const app = new Hono().mount(path, agent.fetch());
     expect(await saidTo(async (at) => app.request(origin + at))).toEqual({
       status: 500,
@@ -90,13 +90,13 @@ describe("an agent that cannot know where it is mounted", () => {
     expect(await urlsOf(await root.request(origin + cardPath))).toContain(`${origin}/json-rpc`);
   });
 
-  it("believes `publicUrl` under Hono's `mount()`", async () => {
+  it("an agent under Hono's `mount()` believes `publicUrl`", async () => {
     await using outside = await createAgent({ card, agent: async () => undefined, publicUrl: "https://a.example/x" });
     const app = new Hono().mount(path, outside.fetch());
     expect(await urlsOf(await app.request(origin + path + cardPath))).toContain("https://a.example/x/json-rpc");
   });
 
-  it("says to a route of Express that nodeListener() needs `basePath`, and lets `use()` go on", async () => {
+  it("a wrong mount says in a route of Express that nodeListener() needs `basePath`, not in `use()`", async () => {
     const app = express();
     app.use(agent.nodeListener());
     app.all(`${path}/*rest`, agent.nodeListener());
@@ -106,7 +106,7 @@ describe("an agent that cannot know where it is mounted", () => {
     expect(await (await fetch(`${served.url}/menu`)).text()).toContain("Cannot GET /menu");
   });
 
-  it("says to a route of Koa that koa() needs `basePath`, and lets `use()` go on", async () => {
+  it("a wrong mount says in a route of Koa that koa() needs `basePath`, not in `use()`", async () => {
     const app = new Koa();
     app.use(await agent.koa());
     app.use(new Router().all(`${path}/{*rest}`, await agent.koa()).routes());
@@ -119,7 +119,7 @@ describe("an agent that cannot know where it is mounted", () => {
     expect(await (await fetch(`${served.url}/menu`)).text()).toBe("the app");
   });
 
-  it("says to a bare Node server that nodeListener() needs `basePath`", async () => {
+  it("a wrong mount says to a bare Node server that nodeListener() needs `basePath`", async () => {
     await using served = await serveHttp(createServer(agent.nodeListener()));
     expect(await saidTo((at) => fetch(served.url + at))).toEqual({
       status: 404,
@@ -129,7 +129,7 @@ describe("an agent that cannot know where it is mounted", () => {
   });
 });
 
-it("names the cause to the caller when the app read a body and kept nothing of it", async () => {
+it("the caller is told the cause when the app read a body and kept nothing of it", async () => {
   const app = fastify();
   app.post("/*", (request, reply) => agent.nodeListener()(Object.assign(request.raw, {}), reply.raw));
   const url = await app.listen({ port: 0, host: "127.0.0.1" });
@@ -168,7 +168,7 @@ it.each([
   ],
   [() => agent.koa({ req: {} } as object), "koa() makes the handler: mount what it returns, `agent.koa()`, and not"],
   [() => agent.nodeListener(createServer() as object), "nodeListener(): the options must be an object"],
-])("refuses wrong options at once", async (make, message) => {
+])("a mount refuses wrong options at once", async (make, message) => {
   await expect((async () => make())()).rejects.toThrow(message);
 });
 
@@ -177,7 +177,7 @@ describe("an agent that cannot be created", () => {
     throw new Error("the database is away");
   };
 
-  it("is an error of the request, and is tried again with the next one", async () => {
+  it("an agent that cannot be created is an error of the request, and is tried again with the next one", async () => {
     let tries = 0;
     const source = (): MountedAgent => {
       tries += 1;
@@ -194,7 +194,7 @@ describe("an agent that cannot be created", () => {
     expect(tries).toBe(2);
   });
 
-  it("rejects in Hono and Next", async () => {
+  it("an agent that cannot be created rejects in Hono and Next", async () => {
     const app = new Hono().onError((error, context) => context.text(error.message, 503));
     app.all("/*", honoAgent(broken));
     expect(await (await app.request(cardPath)).text()).toBe("the database is away");
@@ -216,7 +216,7 @@ describe("what frameworks are given in place of an agent", () => {
     nextRoute,
   };
 
-  it.each(Object.keys(entries))("is refused by %s at once", (name) => {
+  it.each(Object.keys(entries))("what is no agent is refused by %s at once", (name) => {
     const mount = entries[name] as (agent: unknown) => unknown;
     const text = `${name}() takes what createAgent() returns, or a function that returns it, not`;
     expect(() => mount({ card, agent: async () => undefined })).toThrow(`${text} an object with card, agent`);
@@ -224,14 +224,17 @@ describe("what frameworks are given in place of an agent", () => {
     expect(() => mount(agent)).not.toThrow();
   });
 
-  it.each(["expressAgent", "honoAgent", "nextRoute"])("may have no other options than those of %s", (name) => {
-    const mount = entries[name] as (agent: unknown, options: unknown) => unknown;
-    expect(() => mount(agent, { basepath: "/a" })).toThrow(
-      `${name}(): basepath cannot be given: did you mean basePath?`,
-    );
-  });
+  it.each(["expressAgent", "honoAgent", "nextRoute"])(
+    "what is given to a framework may have no other options than those of %s",
+    (name) => {
+      const mount = entries[name] as (agent: unknown, options: unknown) => unknown;
+      expect(() => mount(agent, { basepath: "/a" })).toThrow(
+        `${name}(): basepath cannot be given: did you mean basePath?`,
+      );
+    },
+  );
 
-  it("is an error of the app, and no end of the process, where a promise gives it", async () => {
+  it("a promise of an agent that cannot be created is an error of the app, and no end of the process", async () => {
     const app = express();
     app.use(path, expressAgent(Promise.resolve({ card }) as never));
     const failed: express.ErrorRequestHandler = (error: Error, _req, res, _next) => {

@@ -27,11 +27,11 @@ beforeAll(async () => {
   await project.write("tsconfig.json", JSON.stringify({ compilerOptions: strict, files: ["main.ts"] }));
 });
 
-it("accepts the classes of each generation, and no others, by their types", async () => {
+it("trivium/a2a-js accepts the classes of each generation, and no others, by their types", async () => {
   expect((await project.run(process.execPath, "node_modules/typescript/bin/tsc")).output).toBe("");
 });
 
-it("hosts executors of 1.x and 0.3 that answer, stream, ask, stop and refuse", async () => {
+it("trivium/a2a-js hosts executors of 1.x and 0.3 that answer, stream, ask, stop and refuse", async () => {
   const { output } = await project.run(process.execPath, "main.ts");
   const expected = ["1.x", "0.3"].flatMap((sdk) =>
     [
@@ -49,7 +49,7 @@ it("hosts executors of 1.x and 0.3 that answer, stream, ask, stop and refuse", a
   ).toEqual(expected);
 });
 
-it("runs what the guide says to replace: a server, an executor and a client of the SDK", async () => {
+it("the guide of a2a-js runs what it says to replace: a server, an executor and a client of the SDK", async () => {
   const blocks = blocksOf("docs/guides/migrate-from-a2a-js.md").filter(({ language }) => language === "js");
   const [server = "", executor = "", , , client = ""] = blocks.map(({ code }) => code);
   const url = `http://127.0.0.1:${await fixedPort()}`;

@@ -96,7 +96,7 @@ describe("a bundled server", () => {
     ["esbuild, with `require`", "esm/server.mjs", [...esbuild, "--format=esm", `--banner:js=${banner}`]],
     ["esbuild, minified", "min/server.mjs", [...esbuild, "--minify", "--format=esm", `--banner:js=${banner}`]],
     ["esbuild, as CommonJS", "cjs/server.cjs", [...esbuild, "--format=cjs"]],
-  ])("works by %s", async (_, file, command) => {
+  ])("a bundled server works by %s", async (_, file, command) => {
     expect(await bundled(file, [...command, `--outfile=${file}`])).toEqual({ printed: works, code: 0 });
   });
 
@@ -108,11 +108,11 @@ describe("a bundled server", () => {
       [...esbuild, "--format=esm", "--splitting", `--banner:js=${banner}`, "--outdir=parts-e"],
       "parts-e/server.js",
     ],
-  ])("works in several files by %s", async (_, command, file) => {
+  ])("a bundled server works in several files by %s", async (_, command, file) => {
     expect(await bundled(file, command)).toEqual({ printed: works, code: 0 });
   });
 
-  it("that has no `require` does not start, and says what to change", async () => {
+  it("a bundled server that has no `require` does not start, and says what to change", async () => {
     const { printed, code } = await bundled("bare/server.mjs", [
       ...esbuild,
       "--format=esm",

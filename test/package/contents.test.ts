@@ -15,7 +15,7 @@ const files = (pattern: string): readonly string[] => globSync(pattern, { cwd: r
 const read = (file: string): string => readFileSync(join(root, file), "utf8");
 const manifest = (): Record<string, unknown> => JSON.parse(read("package.json"));
 
-it("has these entry points, and each has its code and its types", () => {
+it("the package has these entry points, and each has its code and its types", () => {
   const { exports } = manifest() as { exports: Record<string, string | { types: string; default: string }> };
   const names = [
     "a2a-js",
@@ -38,7 +38,7 @@ it("has these entry points, and each has its code and its types", () => {
   }
 });
 
-it("describes itself to the registry", () => {
+it("the package describes itself to the registry", () => {
   const { description, keywords, license, engines } = manifest();
   expect({ description, license, engines }).toEqual({
     description: expect.stringContaining("A2A (Agent2Agent)"),
@@ -52,7 +52,7 @@ it("describes itself to the registry", () => {
   );
 });
 
-it("holds everything that its documents link to", () => {
+it("the package holds everything that its documents link to", () => {
   const pages = files("{*,docs/**/*}.md");
   expect(pages).toContain("docs/guides/mount.md");
   const broken: string[] = [];
@@ -68,17 +68,17 @@ it("holds everything that its documents link to", () => {
   expect(broken).toEqual([]);
 });
 
-it("holds every page that its code names", () => {
+it("the package holds every page that its code names", () => {
   const named = files("dist/**/*.js").flatMap((file) => read(file).match(/\bdocs\/(?:[\w-]+\/)?[\w-]+\.md\b/g) ?? []);
   expect(named.filter((page) => !existsSync(join(root, page)))).toEqual([]);
 });
 
-it("is written in the JavaScript of the oldest Node that it supports", () => {
+it("the package is written in the JavaScript of the oldest Node that it supports", () => {
   const newer = files("dist/**/*.js").filter((file) => /^\s*(?:await )?using \w+ = /m.test(read(file)));
   expect(newer).toEqual([]);
 });
 
-it("has a source map with its source for each file of its own code", () => {
+it("the package has a source map with its source for each file of its own code", () => {
   const code = files("dist/**/*.js").filter((file) => !file.startsWith("dist/packages/"));
   // A file that only passes names on has none, nor has what the bundler itself adds.
   const own = code.filter(
@@ -95,7 +95,7 @@ it("has a source map with its source for each file of its own code", () => {
   }
 });
 
-it("holds the code of these packages, with their licenses, and loads no other copy", () => {
+it("the package holds the code of these packages, with their licenses, and loads no other copy", () => {
   const code = files("dist/packages/*.js").map(read).join("\n");
   const held = Array.from(code.matchAll(/^\/\/ node_modules\/((?:@[^/]+\/)?[^/]+)\//gm), ([, name = ""]) => name);
   expect(new Set(held)).toEqual(
@@ -118,7 +118,7 @@ it("holds the code of these packages, with their licenses, and loads no other co
   ]);
 });
 
-it("holds no tests but the example of tests, and no databases", () => {
+it("the package holds no tests but the example of tests, and no databases", () => {
   const all = files("**/*").filter((file) => statSync(join(root, file)).isFile());
   expect(all.filter((file) => /\.(?:test\.\w+|db|env|log)$|node_modules|\.trivium\//.test(file))).toEqual([
     "examples/testing/agent.test.ts",

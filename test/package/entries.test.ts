@@ -29,7 +29,7 @@ describe("the entry points of the packed package", () => {
     return JSON.parse(output) as T;
   };
 
-  it("export the names of their sources, and a name is one object in all of them; the two clients differ", async () => {
+  it("the entry points export the names of their sources, each one object in all but the two clients", async () => {
     const { names, different } = await printed<{
       readonly names: Readonly<Record<string, readonly string[]>>;
       readonly different: readonly string[];
@@ -51,7 +51,7 @@ describe("the entry points of the packed package", () => {
     expect(different).toEqual(["trivium/client Client"]);
   });
 
-  it("load of other packages no more than a start needs", async () => {
+  it("the entry points load of other packages no more than a start needs", async () => {
     const loaded = await printed(`
       import { registerHooks } from "node:module";
       const urls = [];
@@ -67,7 +67,7 @@ describe("the entry points of the packed package", () => {
     expect(loaded).toEqual(["ipaddr.js", "trivium"]);
   });
 
-  it("carry messages over every binding", async () => {
+  it("the entry points carry messages over every binding", async () => {
     const texts = await printed(`
       import { Client, reply, serve } from "trivium";
       const server = await serve({
@@ -90,7 +90,7 @@ describe("the entry points of the packed package", () => {
     expect(texts).toEqual(each.flatMap((text) => [text, text]));
   });
 
-  it("are the same modules for `import` and `require`", async () => {
+  it("the entry points are the same modules for `import` and `require`", async () => {
     const same = await printed(`
       import { createRequire } from "node:module";
       import { A2AError } from "trivium";
@@ -99,7 +99,7 @@ describe("the entry points of the packed package", () => {
     expect(same).toEqual([true]);
   });
 
-  it("show the lines of their sources in the stack of an error", async () => {
+  it("the entry points show the lines of their sources in the stack of an error", async () => {
     const stack = await printed(
       `
         import { file } from "trivium";

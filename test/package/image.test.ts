@@ -48,7 +48,7 @@ async function lockedProject(): Promise<Project> {
 }
 
 describe.skipIf(!mayLayer)("the image of deploy/Dockerfile", () => {
-  it("is built by its steps, runs without a package manager on a read-only file system, and answers", async () => {
+  it("the image of deploy/Dockerfile is built by its steps, runs on a read-only file system, and answers", async () => {
     const { folder, write } = await lockedProject();
     await write("server.ts", agent);
     await write(".env", "SECRET=1");
@@ -80,7 +80,7 @@ describe.skipIf(!mayLayer)("the image of deploy/Dockerfile", () => {
     expect(code, output).toBe(0);
   });
 
-  it("serves the module of an agent with the lines that the guide has in place of its last one", async () => {
+  it("the image of deploy/Dockerfile serves the module of an agent with the lines that the guide has", async () => {
     const [block] = blocksOf("docs/guides/serve-from-the-command-line.md").filter(
       ({ language }) => language === "dockerfile",
     );

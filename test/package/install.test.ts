@@ -42,21 +42,24 @@ await server.close();
 `;
 
 describe("the packed package", () => {
-  it.each(["22.13.1", "24"])("installs in an empty project and answers on Node %s", async (version) => {
-    const { folder, write } = await createProject(`node@${version}`);
-    for (const source of [program, browserClient]) {
-      await write("main.js", source);
-      const { printed, log, code } = await runMain(folder);
-      expect(printed).toMatch(new RegExp(`^v${version.replaceAll(".", "\\.")}[\\d.]* pong\\n$`));
-      expect(code).toBe(0);
-      const records = log
-        .trimEnd()
-        .split("\n")
-        .map((line): { readonly msg: string } => JSON.parse(line));
-      expect(records.map(({ msg }) => msg)).toEqual(["listening", expect.stringContaining("kept in memory")]);
-    }
-    expect(await demoReport(folder)).toContain("2 rows, 2 columns");
-  });
+  it.each(["22.13.1", "24"])(
+    "the packed package installs in an empty project and answers on Node %s",
+    async (version) => {
+      const { folder, write } = await createProject(`node@${version}`);
+      for (const source of [program, browserClient]) {
+        await write("main.js", source);
+        const { printed, log, code } = await runMain(folder);
+        expect(printed).toMatch(new RegExp(`^v${version.replaceAll(".", "\\.")}[\\d.]* pong\\n$`));
+        expect(code).toBe(0);
+        const records = log
+          .trimEnd()
+          .split("\n")
+          .map((line): { readonly msg: string } => JSON.parse(line));
+        expect(records.map(({ msg }) => msg)).toEqual(["listening", expect.stringContaining("kept in memory")]);
+      }
+      expect(await demoReport(folder)).toContain("2 rows, 2 columns");
+    },
+  );
 });
 
 describe("a program that uses the packed package", () => {
@@ -65,7 +68,7 @@ describe("a program that uses the packed package", () => {
     project = await createProject("express@5", "hono@4");
   });
 
-  it("says what to install where an optional package is missing", async () => {
+  it("a program that uses the package says what to install where an optional package is missing", async () => {
     const { run, write } = project;
     await write(
       "main.js",
@@ -82,7 +85,7 @@ describe("a program that uses the packed package", () => {
     expect(demo).toEqual({ code: 1, output: `${shown}: ${needed}\n` });
   });
 
-  it("says what is wrong where a program without types makes a mistake, and how to do it", async () => {
+  it("a program that uses the package says what is wrong where it makes a mistake, and how to do it", async () => {
     const { run, write } = project;
     await write("main.js", mistakes);
     const { output } = await run(process.execPath, "main.js");
@@ -95,7 +98,7 @@ describe("a program that uses the packed package", () => {
     ]);
   });
 
-  it("is mounted in Express and Hono, and says which option is missing", async () => {
+  it("a program that uses the package is mounted in Express and Hono, and says which option is missing", async () => {
     const { run, write } = project;
     await write("main.js", mounted);
     const { output } = await run(process.execPath, "main.js");

@@ -53,14 +53,14 @@ afterAll(async () => {
 const bodyOf = (text: string): string =>
   JSON.stringify({ message: { messageId: crypto.randomUUID(), role: "ROLE_USER", parts: [{ text }] } });
 
-it("has a card with the URLs of its route", async () => {
+it("an agent in a Next app has a card with the URLs of its route", async () => {
   const response = await fetch(`${origin}${route}/.well-known/agent-card.json`, { headers });
   const { supportedInterfaces } = (await response.json()) as { supportedInterfaces: { url: string }[] };
   const urls = new Set(supportedInterfaces.map(({ url }) => url));
   expect(urls).toEqual(new Set([`${origin}${route}/json-rpc`, `${origin}${route}/http-json`]));
 });
 
-it("answers over JSON-RPC and HTTP+JSON, and leaves the app its pages", async () => {
+it("an agent in a Next app answers over JSON-RPC and HTTP+JSON, and leaves the app its pages", async () => {
   const answer = await fetch(`${origin}${route}/http-json/message:send`, {
     method: "POST",
     headers,
@@ -73,7 +73,7 @@ it("answers over JSON-RPC and HTTP+JSON, and leaves the app its pages", async ()
   expect(await (await fetch(`${origin}/`)).text()).toContain("the shop");
 });
 
-it("streams events as they come, and ends the stream of a reader who leaves", async () => {
+it("an agent in a Next app streams events as they come, and ends the stream of a reader who leaves", async () => {
   const url = `${origin}/agents/slow/http-json`;
   const leaving = new AbortController();
   const send = { method: "POST", headers, body: bodyOf("hi"), signal: leaving.signal };

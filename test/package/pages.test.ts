@@ -29,7 +29,7 @@ const shellBlocks = documents
   .filter((page) => /^docs\/(?:tutorial\.md|guides\/)/.test(page))
   .flatMap((page) => blocksOf(page).filter(({ language }) => /^(?:sh|bash|shell|console)$/.test(language)));
 
-it("runs all shell commands of the tutorial and the guides, except for those with a reason", () => {
+it("the test runs all shell commands of the tutorial and the guides, except for those with a reason", () => {
   const others = shellBlocks.filter(({ language }) => language !== "sh");
   const isLeftOut = ({ code }: Block): boolean => Object.keys(leftOut).some((text) => code.includes(text));
   expect(others.filter((block) => !isLeftOut(block)).map(({ page, line }) => `${page}:${line}`)).toEqual([]);
@@ -66,7 +66,7 @@ afterEach(async () => {
 });
 
 describe("the commands", () => {
-  it.each(pages)("of %s run", async (page) => {
+  it.each(pages)("the commands of %s run", async (page) => {
     const folder = mkdtempSync(join(inject("workFolder"), "page-"));
     // A page that installs the package begins in an empty folder, the others in a project that has it.
     const isComplete = /\bnpm install trivium\b/.test(read(page));

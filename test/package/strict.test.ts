@@ -54,18 +54,24 @@ async function problems(compiler: string, options: object, files: readonly strin
 }
 
 describe.each(Object.entries(compilers))("TypeScript %s without skipLibCheck", (_, compiler) => {
-  it.each(modules)("compiles hello and every entry point with moduleResolution $moduleResolution", async (setting) => {
-    const node = { lib: ["es2022"], types: ["node"] };
-    expect(await problems(compiler, { ...setting, ...node }, ["hello.ts", "entries.ts"])).toBe("");
-  });
+  it.each(modules)(
+    "TypeScript without skipLibCheck compiles hello and every entry point ($moduleResolution)",
+    async (setting) => {
+      const node = { lib: ["es2022"], types: ["node"] };
+      expect(await problems(compiler, { ...setting, ...node }, ["hello.ts", "entries.ts"])).toBe("");
+    },
+  );
 
-  it.each(modules)("compiles a page that calls agents, without Node's types ($moduleResolution)", async (setting) => {
-    const browser = { lib: ["es2022", "dom", "dom.iterable"], types: [] };
-    expect(await problems(compiler, { ...setting, ...browser }, ["page.ts"])).toBe("");
-  });
+  it.each(modules)(
+    "TypeScript without skipLibCheck and Node's types compiles a page that calls agents ($moduleResolution)",
+    async (setting) => {
+      const browser = { lib: ["es2022", "dom", "dom.iterable"], types: [] };
+      expect(await problems(compiler, { ...setting, ...browser }, ["page.ts"])).toBe("");
+    },
+  );
 });
 
-it("would notice a declaration that does not compile", async () => {
+it("the test of types would notice a declaration that does not compile", async () => {
   await project.write("broken.ts", 'import { nothing } from "trivium";\nexport const copy = nothing;');
   expect(await problems(compilers["7"], { ...modules[0], types: ["node"] }, ["broken.ts"])).toContain("TS2305");
 });

@@ -16,7 +16,7 @@ const serving = `node -e '
     console.log("http://127.0.0.1:" + server.address().port));'`;
 
 describe("the terminals of a page", () => {
-  it("keep the folder and the variables of one block for the next", async () => {
+  it("the terminals of a page keep the folder and the variables of one block for the next", async () => {
     mkdirSync(join(folder, "inside"));
     await terminals.run("cd inside\nNAME=harbour");
     await terminals.run('echo "at $NAME"\ncat');
@@ -24,11 +24,11 @@ describe("the terminals of a page", () => {
     expect(terminals.folder()).toBe(join(folder, "inside"));
   });
 
-  it("reject when a command fails, with what it printed", async () => {
+  it("the terminals of a page reject when a command fails, with what it printed", async () => {
     await expect(terminals.run("echo before\nfalse | cat\necho after")).rejects.toThrow(/ended with 1, .*\nbefore\n$/s);
   });
 
-  it("run a server beside, which the same command starts anew", async () => {
+  it("the terminals of a page run a server beside, which the same command starts anew", async () => {
     await terminals.runBeside(`AT=41999 ${serving} one`);
     await terminals.run("curl -s http://127.0.0.1:41999");
     await terminals.printed(["one"]);
@@ -36,13 +36,13 @@ describe("the terminals of a page", () => {
     await terminals.run("curl -s http://127.0.0.1:41999");
   });
 
-  it("wait for a server in the background of a block, which later blocks may kill", async () => {
+  it("the terminals of a page wait for a server in the background, which later blocks may kill", async () => {
     await terminals.run(`AT=41999 ${serving} two &`);
     await terminals.run("curl -s http://127.0.0.1:41999\nkill -9 %1\n! curl -s http://127.0.0.1:41999");
     await terminals.printed(["two"]);
   });
 
-  it("end what runs in the background, also when a command has failed since", async () => {
+  it("the terminals of a page end what runs in the background, also when a command has failed since", async () => {
     await terminals.run(`AT=41999 ${serving} three &`);
     await expect(terminals.run("false")).rejects.toThrow();
     await terminals.close();

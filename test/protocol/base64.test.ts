@@ -15,7 +15,7 @@ describe.each(["with the Buffer of Node", "without it, as in a browser"])("base6
     vi.unstubAllGlobals();
   });
 
-  it("reads what it writes, in either alphabet and also without padding", () => {
+  it("base64 reads what it writes, in either alphabet and also without padding", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
         const text = codec.base64FromBytes(bytes);
@@ -27,21 +27,24 @@ describe.each(["with the Buffer of Node", "without it, as in a browser"])("base6
     );
   });
 
-  it.each(["aGVs\nbG8=", " aGVs bG8 =\r\n", "aGVs\tbG8"])("reads %j, whose white space means nothing", (text) => {
-    expect(codec.bytesFromBase64(text)).toEqual(new TextEncoder().encode("hello"));
-  });
+  it.each(["aGVs\nbG8=", " aGVs bG8 =\r\n", "aGVs\tbG8"])(
+    "base64 reads %j, whose white space means nothing",
+    (text) => {
+      expect(codec.bytesFromBase64(text)).toEqual(new TextEncoder().encode("hello"));
+    },
+  );
 
-  it("takes megabytes", () => {
+  it("base64 takes megabytes", () => {
     const bytes = Uint8Array.from({ length: 1_000_003 }, (_, index) => index % 251);
     expect(Buffer.compare(codec.bytesFromBase64(codec.base64FromBytes(bytes)) ?? bytes.subarray(1), bytes)).toBe(0);
   });
 
-  it("writes the bytes of a view, not of the buffer around it", () => {
+  it("base64 writes the bytes of a view, not of the buffer around it", () => {
     expect(codec.base64FromBytes(new Uint8Array([9, 104, 105, 9]).subarray(1, 3))).toBe("aGk=");
   });
 
   it.each(["a", "abcde", "ab=", "abc==", "a=bc", "====", "=", "a\n", "a b c d e", "ab c===", "é", "ab==ab=="])(
-    "refuses %j",
+    "base64 refuses %j",
     (text) => {
       expect(codec.bytesFromBase64(text)).toBeUndefined();
     },

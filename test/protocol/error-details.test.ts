@@ -13,30 +13,33 @@ const info = (more: object = {}): JsonValue => ({
 });
 
 describe("the details of an error", () => {
-  it.each(errorCodes)("%s survives the round trip by its reason, whatever the fallback", (code) => {
-    const details = detailsFromError(new A2AError(code, "so"));
-    expect(details).toHaveLength(1);
-    expect(errorFromDetails(details, "so", "internalError")).toMatchObject({ code, message: "so" });
-  });
+  it.each(errorCodes)(
+    "the error %s survives the round trip of its details by its reason, whatever the fallback",
+    (code) => {
+      const details = detailsFromError(new A2AError(code, "so"));
+      expect(details).toHaveLength(1);
+      expect(errorFromDetails(details, "so", "internalError")).toMatchObject({ code, message: "so" });
+    },
+  );
 
   it.each<[string, ErrorOptions]>([
     ["metadata", { metadata: { taskId: "t" } }],
     ["violations", { violations: [{ field: "message.parts[0]", description: "is empty" }] }],
     ["a time to come again", { retryAfterMs: 1500 }],
     ["all of them", { metadata: { a: "b" }, violations: [{ field: "f", description: "d" }], retryAfterMs: 0 }],
-  ])("carry %s", (_, options) => {
+  ])("the details of an error carry %s", (_, options) => {
     const error = errorFromDetails(detailsFromError(new A2AError("taskNotFound", "so", options)), "so", "parseError");
     expect(error).toMatchObject({ code: "taskNotFound", ...options });
   });
 
-  it("have a reason of the sender's own behind that of the protocol, by which peers tell errors apart", () => {
+  it("the details of an error have a reason of the sender's own behind that of the protocol", () => {
     const own = { reason: "BERTH_TAKEN", domain: "harbour.example", metadata: { berth: "4" } };
     const details = detailsFromError(new A2AError("taskNotFound", "so", own));
     expect(details).toEqual([info(), info(own)]);
     expect(errorFromDetails(details, "so", "internalError")).toMatchObject({ code: "taskNotFound", ...own });
   });
 
-  it("are typed as the protocol wants them", () => {
+  it("the details of an error are typed as the protocol wants them", () => {
     const violations = [{ field: "id", description: "is required" }];
     const options = { violations, metadata: { taskId: "t" }, retryAfterMs: 250 };
     expect(detailsFromError(new A2AError("taskNotFound", "so", options))).toEqual([
@@ -77,11 +80,11 @@ describe("a peer's error details", () => {
     ],
     ["violations that are no list", [{ "@type": "x/BadRequest", fieldViolations: {} }], { violations: [] }],
     ["a time that is none", [{ "@type": "x/RetryInfo", retryDelay: "soon" }], { retryAfterMs: undefined }],
-  ])("are read as far as they are valid: %s", (_, details, expected) => {
+  ])("a peer's error details are read as far as they are valid: %s", (_, details, expected) => {
     expect(errorFromDetails(details, "so", "internalError")).toMatchObject({ message: "so", ...expected });
   });
 
-  it("are read without throwing, whatever they are", () => {
+  it("a peer's error details are read without throwing, whatever they are", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (details) => {
         const value = details as JsonValue;

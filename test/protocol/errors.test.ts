@@ -12,7 +12,7 @@ import {
 } from "../../src/protocol/errors.js";
 
 describe("the table of errors", () => {
-  it("has the nine errors of A2A with the codes that the protocol gives them", () => {
+  it("the table of errors has the nine errors of A2A with the codes that the protocol gives them", () => {
     const own = errorCodes.filter((code) => errorTable[code].a2a);
     expect(own.map((code) => [code, errorTable[code].jsonRpc])).toEqual([
       ["taskNotFound", -32001],
@@ -27,11 +27,11 @@ describe("the table of errors", () => {
     ]);
   });
 
-  it.each(errorCodes)("%s is found by its reason, which no other has", (code) => {
+  it.each(errorCodes)("the error %s is found by its reason, which no other has", (code) => {
     expect(errorCodeFromReason(errorTable[code].reason)).toBe(code);
   });
 
-  it("reads each HTTP status and each gRPC status as one error", () => {
+  it("the table of errors reads each HTTP status and each gRPC status as one error", () => {
     const http = errorCodes.flatMap((code) => errorTable[code].fromHttp);
     const grpc = errorCodes.flatMap((code) => errorTable[code].fromGrpc);
     expect(new Set(http).size).toBe(http.length);
@@ -59,14 +59,14 @@ describe("the table of errors", () => {
     expect(errorCodeFromHttp(status)).toBe(code);
   });
 
-  it("leaves HTTP statuses that are not in the table to the reader", () => {
+  it("the table of errors leaves HTTP statuses that it does not have to the reader", () => {
     expect([418, 599].map((status) => errorCodeFromHttp(status, "invalidAgentResponse"))).toEqual([
       "invalidAgentResponse",
       "invalidAgentResponse",
     ]);
   });
 
-  it("reads a gRPC status without details, also of a server that shuts down, and any other as an internal error", () => {
+  it("the table of errors reads a gRPC status without details, and any other as an internal error", () => {
     expect([1, 3, 4, 5, 7, 8, 9, 11, 12, 13, 14, 16, 2, 99].map(errorCodeFromGrpc)).toEqual([
       "unavailable",
       "invalidParams",
@@ -85,7 +85,7 @@ describe("the table of errors", () => {
     ]);
   });
 
-  it("reads a JSON-RPC number of several errors as the first of them", () => {
+  it("the table of errors reads a JSON-RPC number of several errors as the first of them", () => {
     expect([-32600, -32603, -32000, -32005, -32009, -32099].map(errorCodeFromJsonRpc)).toEqual([
       "invalidRequest",
       "internalError",
@@ -96,13 +96,13 @@ describe("the table of errors", () => {
     ]);
   });
 
-  it("knows no other reasons", () => {
+  it("the table of errors knows no other reasons", () => {
     expect(["", "NOPE", "toString", "__proto__"].map(errorCodeFromReason)).toEqual(Array(4).fill(undefined));
   });
 });
 
 describe("an A2AError", () => {
-  it("is an Error with a code, and its other members are empty by default", () => {
+  it("an A2AError is an Error with a code, and its other members are empty by default", () => {
     const error = new A2AError("parseError", "no JSON");
     expect(error).toBeInstanceOf(Error);
     expect(error).toMatchObject({ name: "A2AError", code: "parseError", message: "no JSON" });
@@ -115,7 +115,7 @@ describe("an A2AError", () => {
     expect("cause" in error).toBe(false);
   });
 
-  it("has the reason and the domain of the protocol by default, and others if they are given", () => {
+  it("an A2AError has the reason and the domain of the protocol by default, and others if they are given", () => {
     expect(new A2AError("taskNotFound", "no")).toMatchObject({ reason: "TASK_NOT_FOUND", domain: "a2a-protocol.org" });
     const own = { reason: "BERTH_TAKEN", domain: "harbour.example", metadata: { berth: "4" } };
     expect(new A2AError("invalidParams", "no", own)).toMatchObject(own);
@@ -131,7 +131,7 @@ describe("an A2AError", () => {
     ["toString", 'unknown error code "toString": use one of taskNotFound, taskNotCancelable, '],
     [-32001, "unknown error code -32001: use one of taskNotFound, "],
     [undefined, "unknown error code undefined: use one of taskNotFound, "],
-  ])("of code %j is refused at once", (code, message) => {
+  ])("an A2AError of code %j is refused at once", (code, message) => {
     expect(() => new A2AError(code as ErrorCode, "no")).toThrow(TypeError);
     expect(() => new A2AError(code as ErrorCode, "no")).toThrow(message);
   });
@@ -153,22 +153,22 @@ describe("an A2AError", () => {
     ],
     ["another error as options", new Error("why"), "give the error as { cause }, not as the options"],
     ["metadata that is no string", { metadata: { berth: 4 } }, "metadata.berth of an error must be a string, not a "],
-  ])("with %s is refused at once", (_, options, message) => {
+  ])("an A2AError with %s is refused at once", (_, options, message) => {
     expect(() => new A2AError("invalidParams", "no", options)).toThrow(TypeError);
     expect(() => new A2AError("invalidParams", "no", options)).toThrow(message);
   });
 
-  it("has the default for an empty reason or domain", () => {
+  it("an A2AError has the default for an empty reason or domain", () => {
     const error = new A2AError("invalidParams", "no", { reason: "", domain: "" });
     expect(error).toMatchObject({ reason: "INVALID_PARAMS", domain: "a2a-protocol.org" });
   });
 
-  it("may use a reason of the protocol in a domain of its own", () => {
+  it("an A2AError may use a reason of the protocol in a domain of its own", () => {
     const own = { reason: "TASK_NOT_FOUND", domain: "harbour.example" };
     expect(new A2AError("invalidParams", "no", own)).toMatchObject({ code: "invalidParams", ...own });
   });
 
-  it("takes the details of another error, but not the reason that this has by its code", () => {
+  it("an A2AError takes the details of another error, but not the reason that this has by its code", () => {
     const other = new A2AError("taskNotFound", "no", { metadata: { taskId: "t" }, retryAfterMs: 5 });
     expect(new A2AError("unavailable", "later", other)).toMatchObject({
       reason: "UNAVAILABLE",
@@ -178,21 +178,21 @@ describe("an A2AError", () => {
     });
   });
 
-  it("is copied with its own reason, or with that of its new code", () => {
+  it("an A2AError is copied with its own reason, or with that of its new code", () => {
     const own = new A2AError("internalError", "no", { reason: "STORM", domain: "harbour.example" });
     expect(changeError(own, { code: "unavailable" })).toMatchObject({ code: "unavailable", reason: "STORM" });
     const plain = changeError(new A2AError("internalError", "no"), { code: "unavailable", message: "later" });
     expect(plain).toMatchObject({ code: "unavailable", reason: "UNAVAILABLE", message: "later" });
   });
 
-  it("keeps its cause to itself: no written form contains it", () => {
+  it("an A2AError keeps its cause to itself: no written form contains it", () => {
     const cause = new Error("secret");
     const error = new A2AError("internalError", "internal error", { cause });
     expect(error.cause).toBe(cause);
     expect(JSON.stringify(error) + error.message).not.toContain("secret");
   });
 
-  it("about fields names the first of them, and lists all", () => {
+  it("an A2AError about fields names the first of them, and lists all", () => {
     const [one, two] = [
       { field: "id", description: "is required" },
       { field: "pageSize", description: "is 0" },
@@ -205,7 +205,7 @@ describe("an A2AError", () => {
     expect(invalidParams().message).toBe("invalid parameters");
   });
 
-  it("about a missing task reveals no more than the caller sent", () => {
+  it("an A2AError about a missing task reveals no more than the caller sent", () => {
     expect(taskNotFound("t")).toMatchObject({ message: "Task not found", metadata: { taskId: "t" } });
   });
 });

@@ -26,11 +26,11 @@ describe.each([
   ["TASK_STATE_INPUT_REQUIRED", inputRequired],
   ["TASK_STATE_AUTH_REQUIRED", authRequired],
 ] as const)("a status event of %s", (state, make) => {
-  it("has no message, time or ids: the turn fills them in", () => {
+  it("a status event has no message, time or ids: the turn fills them in", () => {
     expect(toJson(TaskStatusUpdateEventSchema, make())).toEqual({ status: { state } });
   });
 
-  it("may have a text and metadata", () => {
+  it("a status event may have a text and metadata", () => {
     const event = make("so", { metadata: { a: 1 } });
     expect(toJson(TaskStatusUpdateEventSchema, event)).toEqual({
       status: { state, message },
@@ -40,11 +40,11 @@ describe.each([
 });
 
 describe("an artifact event", () => {
-  it("is a whole artifact, and the turn chooses its id", () => {
+  it("an artifact event is a whole artifact, and the turn chooses its id", () => {
     expect(toJson(TaskArtifactUpdateEventSchema, artifact("x"))).toEqual({ artifact: { parts: [{ text: "x" }] } });
   });
 
-  it("takes every member of an artifact, and its position in a sequence of chunks", () => {
+  it("an artifact event takes every member of an artifact, and its position in a sequence of chunks", () => {
     const members = { name: "n", description: "d", artifactId: "a", extensions: ["urn:e"], metadata: { m: [1] } };
     const event = artifact([text("x"), data(1)], { ...members, append: true, lastChunk: true });
     const parts = [{ text: "x" }, { data: 1, mediaType: "application/json" }];
@@ -55,12 +55,12 @@ describe("an artifact event", () => {
     });
   });
 
-  it("that appends to an artifact must name its id", () => {
+  it("an artifact event that appends to an artifact must name its id", () => {
     expect(() => artifact("x", { append: true })).toThrow("append needs the artifactId");
     expect(() => artifact("x", { append: false, lastChunk: true })).not.toThrow();
   });
 
-  it("keeps its list of extensions when the caller's changes", () => {
+  it("an artifact event keeps its list of extensions when the caller's changes", () => {
     const extensions = ["urn:e"];
     const event = artifact("x", { extensions });
     extensions.pop();
@@ -69,11 +69,11 @@ describe("an artifact event", () => {
 });
 
 describe("a reply", () => {
-  it("is a message of the agent, and the turn fills in its ids", () => {
+  it("a reply is a message of the agent, and the turn fills in its ids", () => {
     expect(toJson(MessageSchema, reply("so"))).toEqual(message);
   });
 
-  it("takes metadata and extensions", () => {
+  it("a reply takes metadata and extensions", () => {
     const members = { metadata: { a: 1 }, extensions: ["urn:e"] };
     expect(toJson(MessageSchema, reply("so", members))).toEqual({ ...message, ...members });
   });
@@ -83,6 +83,6 @@ it.each([
   ["artifact", artifact],
   ["reply", reply],
   ["working", working],
-] as const)("%s() without any part is refused where it is called", (_, make) => {
+] as const)("the call %s() without any part is refused where it is called", (_, make) => {
   expect(() => make([])).toThrow(TypeError);
 });

@@ -16,7 +16,7 @@ function event(name: keyof typeof payloads, metadata?: Record<string, string>): 
 }
 
 describe.each(["task", "statusUpdate", "artifactUpdate"] as const)("the id of a %s", (name) => {
-  it("is added to the metadata and removed again, which leaves the event and its metadata unchanged", () => {
+  it("the id of an event is added to the metadata and removed again, which changes nothing else", () => {
     for (const before of [event(name), event(name, { a: "b" })]) {
       const copy = structuredClone(before);
       const response = withEventId(before, "t.i.1");
@@ -26,7 +26,7 @@ describe.each(["task", "statusUpdate", "artifactUpdate"] as const)("the id of a 
     }
   });
 
-  it("is undefined if there is none, or if its place holds something else", () => {
+  it("the id of an event is undefined if there is none, or if its place holds something else", () => {
     const bare = event(name, { a: "b" });
     expect(readEventId(bare)).toBeUndefined();
     expect(withoutEventId(bare)).toBe(bare);
@@ -34,7 +34,7 @@ describe.each(["task", "statusUpdate", "artifactUpdate"] as const)("the id of a 
   });
 });
 
-it("a message has no id", () => {
+it("a message carries no event id", () => {
   const message = create(StreamResponseSchema, { payload: { case: "message", value: { messageId: "m" } } });
   expect(withEventId(message, "t.i.1")).toBe(message);
   expect(readEventId(message)).toBeUndefined();

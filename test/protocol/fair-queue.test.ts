@@ -4,7 +4,7 @@ import { FairQueue, type QueuedItem } from "../../src/protocol/fair-queue.js";
 import { exceedsShare } from "../../src/protocol/fair-share.js";
 
 describe("a fair queue", () => {
-  it("gives keys their turns, however many items one of them has", () => {
+  it("a fair queue gives keys their turns, however many items one of them has", () => {
     const queue = new FairQueue<string>();
     for (const item of ["a1", "a2", "a3"]) queue.add("a", item);
     queue.add("b", "b1");
@@ -13,7 +13,7 @@ describe("a fair queue", () => {
     expect(takeAll(queue)).toEqual(["a1", "b1", "c1", "a2", "b2", "a3"]);
   });
 
-  it("passes over a key whose first item may not go, which keeps its turn", () => {
+  it("a fair queue passes over a key whose first item may not go, which keeps its turn", () => {
     const queue = new FairQueue<string>();
     for (const item of ["a1", "a2"]) queue.add("a", item);
     for (const item of ["b1", "b2"]) queue.add("b", item);
@@ -23,7 +23,7 @@ describe("a fair queue", () => {
     expect(takeAll(queue)).toEqual(["a1", "b2", "a2"]);
   });
 
-  it("refuses an item over the limit of its key, and over half of the bytes that others leave", () => {
+  it("a fair queue refuses an item over the limit of its key, and over half of the bytes that others leave", () => {
     const queue = new FairQueue<string>(() => ({ perKey: 3, maxBytes: 100 }));
     expect(queue.add("a", "large", 90)).toBeDefined();
     expect(queue.add("a", "second", 1)).toBeUndefined();
@@ -34,7 +34,7 @@ describe("a fair queue", () => {
     expect(queue.size).toBe(5);
   });
 
-  it("has the bytes of a canceled item free again, and lets it be canceled twice", () => {
+  it("a fair queue has the bytes of a canceled item free again, and lets it be canceled twice", () => {
     const queue = new FairQueue<string>(() => ({ perKey: 1, maxBytes: 10 }));
     const queued = queue.add("a", "a1", 10);
     expect(queue.add("a", "a2", 10)).toBeUndefined();
@@ -173,7 +173,7 @@ it("a fair queue does what its model does, whatever is added, taken and canceled
   );
 });
 
-it("no key waits for more turns than there are other keys", () => {
+it("no key of a fair queue waits for more turns than there are other keys", () => {
   const counts = fc.array(fc.integer({ min: 1, max: 8 }), { minLength: 1, maxLength: 6 });
   fc.assert(
     fc.property(counts, (sizes) => {
@@ -191,7 +191,7 @@ it("no key waits for more turns than there are other keys", () => {
   );
 });
 
-it("an item that was taken or canceled keeps no later one alive", () => {
+it("an item of a fair queue that was taken or canceled keeps no later one alive", () => {
   const queue = new FairQueue<string>();
   const first = queue.add("a", "first");
   const second = queue.add("a", "second");

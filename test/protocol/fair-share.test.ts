@@ -4,7 +4,7 @@ import type { Scope } from "../../src/protocol/context.js";
 import { exceedsShare, ownerKey, scopeKey } from "../../src/protocol/fair-share.js";
 
 describe("the key of an owner", () => {
-  it("is another one for each tenant and owner, whatever their texts have", () => {
+  it("the key of an owner is another one for each tenant and owner, whatever their texts have", () => {
     const scopes = [
       { tenant: "", owner: "a\nb" },
       { tenant: "a", owner: "b" },
@@ -18,7 +18,7 @@ describe("the key of an owner", () => {
     expect(new Set(keys).size).toBe(scopes.length);
   });
 
-  it("is the same at each agent", () => {
+  it("the key of an owner is the same at each agent", () => {
     const [a, b]: [Scope, Scope] = [
       { agent: "/a", tenant: "t", owner: "o" },
       { agent: "/b", tenant: "t", owner: "o" },
@@ -27,7 +27,7 @@ describe("the key of an owner", () => {
     expect(scopeKey(a)).not.toBe(scopeKey(b));
   });
 
-  it("is the same for no tenant and an empty one", () => {
+  it("the key of an owner is the same for no tenant and an empty one", () => {
     expect(ownerKey({ owner: "o" })).toBe(ownerKey({ tenant: "", owner: "o" }));
   });
 });
@@ -50,7 +50,7 @@ describe("no two different scopes have one key", () => {
   const nested = scope.map((one) => [one, { agent: "", tenant: "", owner: scopeKey(one) }] as const);
   const pair = fc.oneof(fc.tuple(scope, scope), recut, nested);
 
-  it("of agent, tenant and owner", () => {
+  it("no two different scopes of agent, tenant and owner have one key", () => {
     fc.assert(
       fc.property(pair, ([a, b]) => {
         const isSame = a.agent === b.agent && a.tenant === b.tenant && a.owner === b.owner;
@@ -60,7 +60,7 @@ describe("no two different scopes have one key", () => {
     );
   });
 
-  it("of tenant and owner", () => {
+  it("no two different scopes of tenant and owner have one key", () => {
     fc.assert(
       fc.property(pair, ([a, b]) => {
         expect(ownerKey(a) === ownerKey(b)).toBe(a.tenant === b.tenant && a.owner === b.owner);
@@ -71,7 +71,7 @@ describe("no two different scopes have one key", () => {
 });
 
 describe("the share of an owner", () => {
-  it("is half of what the others leave", () => {
+  it("the share of an owner is half of what the others leave", () => {
     expect([exceedsShare(50, 50, 100), exceedsShare(51, 51, 100)]).toEqual([false, true]);
     expect([exceedsShare(30, 70, 100), exceedsShare(31, 71, 100)]).toEqual([false, true]);
   });

@@ -7,7 +7,7 @@ import { type Artifact, ArtifactSchema, StreamResponseSchema } from "../../src/p
 const artifactNamed = (artifactId: string): Artifact => create(ArtifactSchema, { artifactId });
 
 describe("the place of an artifact", () => {
-  it("is that of the last one with the id, while the list grows", () => {
+  it("the place of an artifact is that of the last one with the id, while the list grows", () => {
     const ids = fc.constantFrom(...Array.from({ length: 60 }, (_, index) => `a${index}`));
     fc.assert(
       fc.property(fc.array(fc.tuple(ids, ids), { maxLength: 120 }), (steps) => {
@@ -21,7 +21,7 @@ describe("the place of an artifact", () => {
     );
   });
 
-  it("is found at the same cost among any number of artifacts", () => {
+  it("the place of an artifact is found at the same cost among any number of artifacts", () => {
     let reads = 0;
     const task = emptyTask("t", "c");
     const count = 5_000;

@@ -7,7 +7,7 @@ import { matchRoute } from "../support/match-route.js";
 
 const served = v1.httpJson?.routes ?? [];
 
-it("knows the routes of the service", () => {
+it("the table of HTTP routes has the routes of the service", () => {
   const untenanted = httpRoutes(operations).filter((route) => !lineOf(route).includes("{tenant}"));
   expect(untenanted.map(lineOf).toSorted()).toEqual([
     "DELETE /tasks/{taskId}/pushNotificationConfigs/{id} deleteTaskPushNotificationConfig",
@@ -24,13 +24,13 @@ it("knows the routes of the service", () => {
   ]);
 });
 
-it("has each route with a tenant too, after all routes without", () => {
+it("the table of HTTP routes has each route with a tenant too, after all routes without", () => {
   const isTenanted = served.map((route) => lineOf(route).includes("{tenant}"));
   expect(isTenanted).toEqual([...isTenanted].sort());
   expect(isTenanted.filter(Boolean)).toHaveLength(isTenanted.length / 2);
 });
 
-it.each(operations.map(({ name }) => name))("offers a client the untenanted route of the schema for %s", (name) => {
+it.each(operations.map(({ name }) => name))("a client is offered the untenanted route of the schema for %s", (name) => {
   const first = served.find(({ operation }) => operation.name === name);
   const rule = httpRoutes(operations).find(({ operation }) => operation.name === name);
   expect(first).toEqual(rule);
@@ -52,7 +52,7 @@ describe("a call is matched", () => {
       "deleteTaskPushNotificationConfig",
       { tenant: "n", taskId: "t", id: "p" },
     ],
-  ])("%s → %s %j", (call, name, fields) => {
+  ])("the call %s is matched to %s %j", (call, name, fields) => {
     const matched = matchRoute(served, call);
     expect(matched.operation.name).toBe(name);
     expect(matched.fields).toEqual(fields);

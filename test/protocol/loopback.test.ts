@@ -31,6 +31,9 @@ const hosts: readonly (readonly [host: string, connect: boolean, secret: boolean
   ["", false, false, false],
 ];
 
-it.each(hosts)("%s is this machine to connect to: %s, for secrets: %s, to listen on: %s", (host, ...expected) => {
-  expect([isLoopback(host, "connect"), isLoopback(host, "secret"), isLoopback(host, "listen")]).toEqual(expected);
-});
+it.each(hosts)(
+  "the host %s is this machine to connect to: %s, for secrets: %s, to listen on: %s",
+  (host, ...expected) => {
+    expect([isLoopback(host, "connect"), isLoopback(host, "secret"), isLoopback(host, "listen")]).toEqual(expected);
+  },
+);

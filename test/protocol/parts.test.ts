@@ -20,11 +20,11 @@ describe("a part", () => {
     ["at a URL", file(new URL("https://x.example/a b")), { url: "https://x.example/a%20b" }],
     ["at a URL as it was written", file("gs://bucket/a b"), { url: "gs://bucket/a b" }],
     ["with metadata", text("x", { metadata: { a: { b: 1 } } }), { text: "x", metadata: { a: { b: 1 } } }],
-  ])("%s has exactly the given members", (_, part, json) => {
+  ])("a part %s has exactly the given members", (_, part, json) => {
     expect(toJson(PartSchema, part)).toEqual(json);
   });
 
-  it("of bytes keeps them when the caller uses its buffer again", () => {
+  it("a part of bytes keeps them when the caller uses its buffer again", () => {
     const bytes = new Uint8Array([1, 2, 3]);
     const part = file(bytes.subarray(1));
     bytes.fill(0);
@@ -34,7 +34,7 @@ describe("a part", () => {
 
 describe("file", () => {
   const paths = ["./chart.png", "chart.png", "/tmp/chart.png", "C:\\charts\\chart.png", "", "//x.example/a", "http://"];
-  it.each(paths)("refuses %j, which is no absolute URL, and names what reads a path", (path) => {
+  it.each(paths)("file refuses %j, which is no absolute URL, and names what reads a path", (path) => {
     expect(() => file(path)).toThrow(
       new TypeError(
         `file() takes a Uint8Array or an absolute URL, not ${JSON.stringify(path)}: ` +
@@ -49,11 +49,11 @@ describe("file", () => {
     ["object", [1, 2]],
     ["number", 7],
     ["undefined", undefined],
-  ])("refuses an %s that holds no bytes", (type, value) => {
+  ])("file refuses an %s that holds no bytes", (type, value) => {
     expect(() => file(value as string)).toThrow(`or an absolute URL, not a value of type ${type}: use fileFrom()`);
   });
 
-  it("takes the URL of any scheme", () => {
+  it("file takes the URL of any scheme", () => {
     for (const url of ["https://x.example/a?b#c", "s3://bucket/a b", "data:text/plain,hi", "urn:x:y"]) {
       expect(file(url).content.value).toBe(url);
     }
@@ -66,23 +66,23 @@ describe("a content", () => {
     ["a text", "one", [one]],
     ["a part", one, [one]],
     ["several parts", [one, data(2)], [one, data(2)]],
-  ])("may be %s", (_, content, parts) => {
+  ])("a content may be %s", (_, content, parts) => {
     expect(toParts(content)).toEqual(parts);
   });
 
-  it("is a copy of the given list, which may change", () => {
+  it("a content is a copy of the given list, which may change", () => {
     const list = [one];
     const parts = toParts(list);
     list.pop();
     expect(parts).toEqual([one]);
   });
 
-  it("takes texts and parts in one list", () => {
+  it("a content takes texts and parts in one list", () => {
     const value = data({ berth: 4 });
     expect(toParts(["Berth 4.", value])).toEqual([text("Berth 4."), value]);
   });
 
-  it("needs one part or more", () => {
+  it("a content needs one part or more", () => {
     expect(() => toParts([])).toThrow(TypeError);
   });
 });

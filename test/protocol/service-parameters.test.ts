@@ -10,11 +10,11 @@ describe("a list of extensions", () => {
     [" urn:a ,urn:b,\turn:c", ["urn:a", "urn:b", "urn:c"]],
     ["urn:b,urn:a,urn:b", ["urn:b", "urn:a"]],
     ["urn:a,URN:A", ["urn:a", "URN:A"]],
-  ])("%j names %j", (value, uris) => {
+  ])("the list of extensions %j names %j", (value, uris) => {
     expect(parseExtensions(value)).toEqual(uris);
   });
 
-  it("is read as it was written", () => {
+  it("a list of extensions is read as it was written", () => {
     const uris = ["https://x.example/ext/a/v1", "urn:b"];
     expect(parseExtensions(formatExtensions(uris))).toEqual(uris);
     expect(formatExtensions([])).toBe("");
@@ -41,7 +41,7 @@ describe("a version", () => {
     ["-1.0", undefined],
     ["99999.0", undefined],
     ["1.0\n2.0", undefined],
-  ])("%j is read as %j", (value, version) => {
+  ])("the version %j is read as %j", (value, version) => {
     expect(parseVersion(value)).toBe(version);
   });
 });

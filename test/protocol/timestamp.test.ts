@@ -14,7 +14,7 @@ describe("parseTimestamp", () => {
     ["0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000Z"],
     ["9999-12-31T23:59:59.999999999Z", "9999-12-31T23:59:59.999999999Z"],
     ["1969-12-31T23:59:59.5Z", "1969-12-31T23:59:59.500Z"],
-  ])("reads %s as %s", (text, normal) => {
+  ])("parseTimestamp reads %s as %s", (text, normal) => {
     const timestamp = parseTimestamp(text);
     expect(timestamp && formatTimestamp(timestamp)).toBe(normal);
   });
@@ -41,13 +41,13 @@ describe("parseTimestamp", () => {
     "9999-12-31T23:59:59-00:01",
     "+002026-05-02T08:15:30Z",
     "2026-05-02T08:15:30Z\n",
-  ])("refuses %j", (text) => {
+  ])("parseTimestamp refuses %j", (text) => {
     expect(parseTimestamp(text)).toBeUndefined();
   });
 });
 
 // Requirements: V1-TIME-5
-it("reads every time as it was written", () => {
+it("every timestamp is read as it was written", () => {
   const seconds = fc.bigInt(-62_135_596_800n, 253_402_300_799n);
   fc.assert(
     fc.property(seconds, fc.nat(999_999_999), (second, nanos) => {
@@ -62,7 +62,7 @@ it.each([
   [-62_135_596_801n, 0],
   [0n, -1],
   [0n, 1_000_000_000],
-])("has no form for %d seconds and %d nanos", (seconds, nanos) => {
+])("a timestamp has no form for %d seconds and %d nanos", (seconds, nanos) => {
   const timestamp = { $typeName: "google.protobuf.Timestamp" as const, seconds, nanos };
   expect(isTimestampInRange(timestamp)).toBe(false);
   expect(() => formatTimestamp(timestamp)).toThrow(RangeError);

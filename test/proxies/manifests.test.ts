@@ -19,7 +19,7 @@ for each in yaml.safe_load_all(open(sys.argv[1])):
 `;
 
 describe.skipIf(!isInstalled)("deploy/kubernetes.yaml", () => {
-  it("is valid", () => {
+  it("deploy/kubernetes.yaml is valid", () => {
     const env = { ...process.env, PYTHONPATH: packages };
     const kinds = execFileSync("python3", ["-c", validate, deployFile("kubernetes.yaml")], { env, encoding: "utf8" });
     expect(kinds.trim().split("\n")).toEqual([
@@ -31,7 +31,7 @@ describe.skipIf(!isInstalled)("deploy/kubernetes.yaml", () => {
     ]);
   });
 
-  it("gives a pod the time that its server needs to close", () => {
+  it("deploy/kubernetes.yaml gives a pod the time that its server needs to close", () => {
     const text = readFileSync(deployFile("kubernetes.yaml"), "utf8");
     const seconds = Number(/terminationGracePeriodSeconds: (\d+)/.exec(text)?.[1]);
     // preStop, lameDuckMs, connections, drainMs, graceMs.

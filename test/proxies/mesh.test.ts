@@ -24,7 +24,7 @@ function configuration(port: number, agent: number): string {
 
 describe.skipIf(!hasProxy("envoy"))("behind Envoy with client certificates", () => {
   it.each(["JSONRPC", "HTTP+JSON", "GRPC"])(
-    "the agent knows its caller by the certificate, over %s",
+    "the agent behind Envoy knows its caller by the certificate, over %s",
     async (binding) => {
       const authority = await createAuthority("mesh");
       const own = await authority.issue("localhost", { type: "dns", value: "localhost" });

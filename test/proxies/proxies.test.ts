@@ -39,7 +39,7 @@ for (const proxy of proxies) {
     const connect = (port: number, binding: string) =>
       Client.connect(`https://localhost:${port}`, { prefer: [binding], tls: { ca: localTls.cert } });
 
-    it.each(["JSONRPC", "HTTP+JSON", "GRPC"])("sends and streams over %s", async (binding) => {
+    it.each(["JSONRPC", "HTTP+JSON", "GRPC"])("a client behind a proxy sends and streams over %s", async (binding) => {
       const port = await fixedPort();
       const { agent, release } = counter(3);
       await using server = await serve({ card, port: 0, publicUrl: `https://localhost:${port}`, agent });
@@ -57,7 +57,7 @@ for (const proxy of proxies) {
     });
 
     it.each(["JSONRPC", "HTTP+JSON", "GRPC"])(
-      "resumes a stream that is cut before and behind the proxy, over %s",
+      "a client resumes a stream that is cut before and behind the proxy, over %s",
       async (binding) => {
         const port = await fixedPort();
         await using front = await silentRelay(port);
@@ -102,17 +102,20 @@ for (const proxy of proxies) {
 }
 
 describe.skipIf(!hasProxy("haproxy"))("deploy/haproxy.cfg", () => {
-  it.each([20_000, 4_096, 1_024])("starts where the hard limit of open files is %i", async (openFilesMax) => {
-    const port = await fixedPort();
-    await using server = await serve({
-      card,
-      port: 0,
-      publicUrl: `https://localhost:${port}`,
-      agent: counter(0).agent,
-    });
-    const config = shippedConfig("haproxy", port, [server.port]);
-    await using _ = await startProxy("haproxy", { config, files: shippedFiles, port, openFilesMax });
-    await using client = await Client.connect(`https://localhost:${port}`, { tls: { ca: localTls.cert } });
-    expect((await client.send("count")).state).toBe("completed");
-  });
+  it.each([20_000, 4_096, 1_024])(
+    "deploy/haproxy.cfg starts where the hard limit of open files is %i",
+    async (openFilesMax) => {
+      const port = await fixedPort();
+      await using server = await serve({
+        card,
+        port: 0,
+        publicUrl: `https://localhost:${port}`,
+        agent: counter(0).agent,
+      });
+      const config = shippedConfig("haproxy", port, [server.port]);
+      await using _ = await startProxy("haproxy", { config, files: shippedFiles, port, openFilesMax });
+      await using client = await Client.connect(`https://localhost:${port}`, { tls: { ca: localTls.cert } });
+      expect((await client.send("count")).state).toBe("completed");
+    },
+  );
 });

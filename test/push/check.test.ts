@@ -23,7 +23,7 @@ describe("the check of a push configuration", () => {
     "https://bücher.example/",
     "https://[2001:4860:4860::8888]:443/x",
     "https://8.8.8.8/",
-  ])("takes %s", (url) => {
+  ])("the check of a push configuration takes %s", (url) => {
     expect(faultsOf({ url })).toEqual([]);
   });
 
@@ -60,7 +60,7 @@ describe("the check of a push configuration", () => {
     ["https://127.0.0.1/", "does not call"],
     ["https://[::ffff:10.0.0.1]/", "does not call"],
     ["https://0x0a.1/", "does not call"],
-  ])("refuses %j for its %s", (url, why) => {
+  ])("the check of a push configuration refuses %j for its %s", (url, why) => {
     const [fault, ...more] = faultsOf({ url });
     expect(fault).toEqual({ field: "url", description: expect.stringContaining(why) });
     expect(more).toEqual([]);
@@ -79,15 +79,15 @@ describe("the check of a push configuration", () => {
     [{ authentication: { scheme: "Bearer", credentials: "a\nb" } }, "authentication.credentials"],
     [{ authentication: { scheme: "Bearer", credentials: "\u{1f511}" } }, "authentication.credentials"],
     [{ authentication: { scheme: "Bearer", credentials: "a " } }, "authentication.credentials"],
-  ])("refuses %j for %s", (config, field) => {
+  ])("the check of a push configuration refuses %j for %s", (config, field) => {
     expect(faultsOf(config).map((fault) => fault.field)).toEqual([field]);
   });
 
-  it("takes what a header can carry", () => {
+  it("the check of a push configuration takes what a header can carry", () => {
     expect(faultsOf({ token: "caf\u00e9 ~!", authentication: { scheme: "Basic", credentials: "YTpi==" } })).toEqual([]);
   });
 
-  it("names all faults at once", () => {
+  it("the check of a push configuration names all faults at once", () => {
     const faults = faultsOf({ url: "x", token: "\n", authentication: { scheme: "(", credentials: "\r" } });
     const fields = ["url", "token", "authentication.scheme", "authentication.credentials"];
     expect(faults.map(({ field }) => field)).toEqual(fields);

@@ -6,7 +6,7 @@ import { chunk, scene, status } from "./scene.js";
 
 describe("push deliveries", () => {
   // Requirements: V1-PUSH-2
-  it("send the events of a task in order, each once, and end with the task", async () => {
+  it("push deliveries send the events of a task in order, each once, and end with the task", async () => {
     await using hook = await webhook();
     await using on = scene();
     const task = await on.task();
@@ -20,7 +20,7 @@ describe("push deliveries", () => {
     expect(on.logs).toEqual([]);
   });
 
-  it("send each chunk separately when every event is requested", async () => {
+  it("push deliveries send each chunk separately when every event is requested", async () => {
     await using hook = await webhook();
     await using on = scene({ events: "all" });
     const task = await on.task();
@@ -31,7 +31,7 @@ describe("push deliveries", () => {
   });
 
   // Requirements: V1-PUSH-1, V1-PUSH-2, V1-PUSH-3, V03-PUSH-5
-  it("carry the token and the credentials, and JSON in the media type of the protocol", async () => {
+  it("push deliveries carry the token and the credentials, and JSON in the media type of the protocol", async () => {
     await using hook = await webhook();
     await using on = scene();
     const task = await on.task();
@@ -51,7 +51,7 @@ describe("push deliveries", () => {
     });
   });
 
-  it("send no header for unset values", async () => {
+  it("push deliveries send no header for unset values", async () => {
     await using hook = await webhook();
     await using on = scene();
     const task = await on.task();
@@ -68,7 +68,7 @@ describe("push deliveries", () => {
     );
   });
 
-  it("carry no scheme that lacks its credential", async () => {
+  it("push deliveries carry no scheme that lacks its credential", async () => {
     await using hook = await webhook();
     await using on = scene();
     const task = await on.task();
@@ -79,7 +79,7 @@ describe("push deliveries", () => {
   });
 
   // Requirements: V1-PUSH-4
-  it("go to each configuration of a task, and a hanging webhook delays no other", async () => {
+  it("push deliveries go to each configuration of a task, and a hanging webhook delays no other", async () => {
     await using hook = await webhook();
     await using silent = await webhook();
     silent.answer = () => undefined;
@@ -98,7 +98,7 @@ describe("push deliveries", () => {
     expect(silent.labels).toEqual(["WORKING"]);
   });
 
-  it("start after the cursor, and send an artifact that began before it whole", async () => {
+  it("push deliveries start after the cursor, and send an artifact that began before it whole", async () => {
     await using hook = await webhook();
     await using on = scene();
     const task = await on.task();
@@ -110,7 +110,7 @@ describe("push deliveries", () => {
   });
 
   // Requirements: V1-PCFG-10
-  it("stop when the configuration is deleted, and abort the call in flight", async () => {
+  it("push deliveries stop when the configuration is deleted, and abort the call in flight", async () => {
     await using hook = await webhook();
     await using other = await webhook();
     hook.answer = () => undefined;
@@ -128,7 +128,7 @@ describe("push deliveries", () => {
     expect(hook.brokenOff()).toBe(1);
   });
 
-  it("stop when another process has deleted the configuration", async () => {
+  it("push deliveries stop when another process has deleted the configuration", async () => {
     await using hook = await webhook();
     await using on = scene();
     const task = await on.task();
@@ -141,7 +141,7 @@ describe("push deliveries", () => {
     expect(hook.labels).toEqual(["WORKING"]);
   });
 
-  it("continue with a replaced configuration, without a gap", async () => {
+  it("push deliveries continue with a replaced configuration, without a gap", async () => {
     await using hook = await webhook();
     await using other = await webhook();
     let answer = (_: number): void => {};
@@ -160,7 +160,7 @@ describe("push deliveries", () => {
     expect(other.calls.map(({ headers }) => headers["x-a2a-notification-token"])).toEqual(["new", "new"]);
   });
 
-  it("find events without a hint by polling", async () => {
+  it("push deliveries find events without a hint by polling", async () => {
     await using hook = await webhook();
     await using on = scene();
     const task = await on.task();
@@ -173,7 +173,7 @@ describe("push deliveries", () => {
     expect(hook.labels).toEqual(["WORKING", "COMPLETED"]);
   });
 
-  it("send nothing for a configuration of an already ended task, which is kept", async () => {
+  it("push deliveries send nothing for a configuration of an already ended task, which is kept", async () => {
     await using hook = await webhook();
     await using on = scene();
     const task = await on.task();
@@ -184,7 +184,7 @@ describe("push deliveries", () => {
     expect(hook.calls).toEqual([]);
   });
 
-  it("respect the limit of concurrent calls", async () => {
+  it("push deliveries respect the limit of concurrent calls", async () => {
     await using hook = await webhook();
     const answers: ((status: number) => void)[] = [];
     let most = 0;
@@ -206,7 +206,7 @@ describe("push deliveries", () => {
     expect([hook.calls.length, most]).toEqual([4, 2]);
   });
 
-  it("keep the cursor of a webhook in the store", async () => {
+  it("push deliveries keep the cursor of a webhook in the store", async () => {
     await using hook = await webhook();
     await using on = scene();
     const task = await on.task();
@@ -219,7 +219,7 @@ describe("push deliveries", () => {
     expect((await on.store.get(task.key, "p"))?.cursor).toBe(5);
   });
 
-  it("end when closed: pending events are sent, and hanging calls aborted", async () => {
+  it("push deliveries end when closed: pending events are sent, and hanging calls aborted", async () => {
     await using hook = await webhook();
     await using silent = await webhook();
     silent.answer = () => undefined;

@@ -40,7 +40,7 @@ const asOld = { version: "0.0" };
 
 describe("a webhook registered in a version that delivers whole tasks", () => {
   // Requirements: V03-PUSH-8
-  it("gets the whole task, as it was then, whenever others get events", async () => {
+  it("a webhook of an older version gets the whole task, as it was then, whenever others get events", async () => {
     await using hook = await webhook();
     await using other = await webhook();
     await using on = scene({ versions });
@@ -65,7 +65,7 @@ describe("a webhook registered in a version that delivers whole tasks", () => {
     expect(on.logs).toEqual([]);
   });
 
-  it("gets it at each event when every event is requested", async () => {
+  it("a webhook of an older version gets the task at each event when every event is requested", async () => {
     await using hook = await webhook();
     await using on = scene({ versions, events: "all" });
     const task = await on.task();
@@ -81,7 +81,7 @@ describe("a webhook registered in a version that delivers whole tasks", () => {
     ]);
   });
 
-  it("gets the task as it was, from a snapshot or from the log, however far it has advanced", async () => {
+  it("a webhook of an older version gets the task as it was, from a snapshot or from the log", async () => {
     await using hook = await webhook();
     await using on = scene({ versions });
     const task = await on.task();
@@ -107,7 +107,7 @@ describe("a webhook registered in a version that delivers whole tasks", () => {
     ]);
   });
 
-  it("gets the current task when the log no longer reaches back", async () => {
+  it("a webhook of an older version gets the current task when the log no longer reaches back", async () => {
     await using hook = await webhook();
     await using on = scene({ versions });
     const task = await on.task();
@@ -123,7 +123,7 @@ describe("a webhook registered in a version that delivers whole tasks", () => {
     ]);
   });
 
-  it("gets the current task when the log is pruned during delivery", async () => {
+  it("a webhook of an older version gets the current task when the log is pruned during delivery", async () => {
     const store = memoryTaskStore();
     let base = 0;
     const recordsAfter: TaskStore["recordsAfter"] = async (key, after, limit) =>
@@ -148,7 +148,7 @@ describe("a webhook registered in a version that delivers whole tasks", () => {
   });
 
   // Requirements: V03-PUSH-4
-  it("is called with the media type of its version and one token header, and one of events with both", async () => {
+  it("a webhook is called with the media type and the token headers of its version", async () => {
     await using hook = await webhook();
     await using on = scene({ versions });
     const task = await on.task();
@@ -169,7 +169,7 @@ describe("a webhook registered in a version that delivers whole tasks", () => {
     });
   });
 
-  it("gets the task under its caller's name for it", async () => {
+  it("a webhook of an older version gets the task under its caller's name for it", async () => {
     await using hook = await webhook();
     await using on = scene({ versions });
     const task = await on.task();
@@ -189,7 +189,7 @@ describe("a webhook registered in a version that delivers whole tasks", () => {
   });
 
   // Requirements: IOP-7
-  it("is called in the version of the latest configuration, whichever caller replaced it", async () => {
+  it("a webhook is called in the version of the latest configuration, whichever caller replaced it", async () => {
     await using hook = await webhook();
     await using on = scene({ versions });
     const task = await on.task();
@@ -209,7 +209,7 @@ describe("a webhook registered in a version that delivers whole tasks", () => {
     expect(bodies).toEqual(["statusUpdate", "id", "id", "statusUpdate"]);
   });
 
-  it("is called in the newest version when its own is no longer served", async () => {
+  it("a webhook is called in the newest version when its own is no longer served", async () => {
     await using hook = await webhook();
     await using on = scene();
     const task = await on.task();

@@ -62,7 +62,7 @@ async function idsOf(client: Operations, taskId: string): Promise<readonly strin
 describe.each(Object.entries(places))("an ended task, stored in %s", (name, place) => {
   const lasts = name !== "memory";
 
-  it("accepts, changes and deletes configurations, and neither it nor a later process calls a webhook", async () => {
+  it("an ended task accepts, changes and deletes configurations, and no process calls their webhooks", async () => {
     const open = await place();
     await using hook = await webhook();
     let taskId = "";
@@ -85,7 +85,7 @@ describe.each(Object.entries(places))("an ended task, stored in %s", (name, plac
     expect(hook.calls).toEqual([]);
   });
 
-  it("keeps the configuration of its last message once delivered, and delivers nothing more", async () => {
+  it("an ended task keeps the configuration of its last message, and delivers nothing more", async () => {
     const open = await place();
     await using hook = await webhook();
     let taskId = "";

@@ -40,7 +40,7 @@ async function close(on: Scene): Promise<void> {
 }
 
 describe("an endpoint that accepts calls and never answers", () => {
-  it("delays no webhook at another destination, of another owner or of the same one", async () => {
+  it("an endpoint that never answers delays no webhook at another destination, of any owner", async () => {
     await using silent = await silentWebhook();
     await using hook = await webhook();
     const on = scene();
@@ -54,7 +54,7 @@ describe("an endpoint that accepts calls and never answers", () => {
     await close(on);
   });
 
-  it("gets one call at a time after five have timed out", async () => {
+  it("an endpoint that never answers gets one call at a time after five have timed out", async () => {
     await using silent = await silentWebhook();
     const on = scene({ random: () => 0.5 });
     await times(50, () => endTask(on, "alice", silent.url));
@@ -82,7 +82,7 @@ describe("an endpoint that accepts calls and never answers", () => {
 });
 
 describe("an owner with many webhooks", () => {
-  it("does not delay another owner's webhooks at the same destination", async () => {
+  it("an owner with many webhooks does not delay another owner's webhooks at the same destination", async () => {
     const { hook, answerAll } = await heldWebhook();
     await using _ = hook;
     const on = scene();
@@ -99,7 +99,7 @@ describe("an owner with many webhooks", () => {
     await on.push.close();
   });
 
-  it("leaves calls to other owners, however many destinations hang", async () => {
+  it("an owner with many webhooks leaves calls to other owners, however many destinations hang", async () => {
     await using silent = await silentWebhook();
     await using hook = await webhook();
     const limits = { ...defaultPushLimits, pushCallsAtOnce: 8, pushCallsPerOwner: 6 };
@@ -112,7 +112,7 @@ describe("an owner with many webhooks", () => {
     await close(on);
   });
 
-  it("gets them all delivered at many destinations", async () => {
+  it("an owner with many webhooks gets them all delivered at many destinations", async () => {
     await using hook = await webhook();
     await using on = scene({ lookup: async () => ["127.0.0.1"] });
     for (let host = 0; host < 200; host += 1) await endTask(on, "alice", `http://h${host}.example:${hook.port}/`);
@@ -124,20 +124,23 @@ describe("owners whose webhooks fail or hang at a shared host", () => {
   it.each([
     ["answer 503", 503],
     ["never answer", undefined],
-  ])("delay no webhook of another owner there that works: three that %s", async (_, bad) => {
-    await using hook = await webhook();
-    hook.answer = ({ path }) => (path === "/hook?bad" ? bad : 204);
-    const on = scene({ random: () => 0.5 });
-    for (const owner of ["alice", "carol", "dave"]) await times(30, () => endTask(on, owner, `${hook.url}?bad`));
-    if (bad === undefined) await hook.untilReceived(12);
-    else await expect.poll(() => on.logs.filter((line) => line.includes("calls are paused")).length).toBe(3);
-    // The clock stands still: no call has timed out, and no pause is over.
-    await endTask(on, "bob", hook.url);
-    await expect.poll(() => hook.calls.map(({ path }) => path)).toContain("/hook");
-    await close(on);
-  });
+  ])(
+    "owners whose webhooks fail or hang delay no webhook of another owner at their host: three that %s",
+    async (_, bad) => {
+      await using hook = await webhook();
+      hook.answer = ({ path }) => (path === "/hook?bad" ? bad : 204);
+      const on = scene({ random: () => 0.5 });
+      for (const owner of ["alice", "carol", "dave"]) await times(30, () => endTask(on, owner, `${hook.url}?bad`));
+      if (bad === undefined) await hook.untilReceived(12);
+      else await expect.poll(() => on.logs.filter((line) => line.includes("calls are paused")).length).toBe(3);
+      // The clock stands still: no call has timed out, and no pause is over.
+      await endTask(on, "bob", hook.url);
+      await expect.poll(() => hook.calls.map(({ path }) => path)).toContain("/hook");
+      await close(on);
+    },
+  );
 
-  it("share its room: no more calls at once than a destination may have", async () => {
+  it("owners whose webhooks fail share their room: no more calls at once than a destination may have", async () => {
     await using silent = await silentWebhook();
     const limits = { ...defaultPushLimits, pushCallsPerDestination: 6 };
     const on = scene({ limits });
@@ -150,7 +153,7 @@ describe("owners whose webhooks fail or hang at a shared host", () => {
 });
 
 describe("the calls to a destination", () => {
-  it("start with four at once and grow while it answers", async () => {
+  it("the calls to a destination start with four at once and grow while it answers", async () => {
     const { hook, answerAll } = await heldWebhook();
     await using _ = hook;
     const on = scene();
@@ -172,7 +175,7 @@ describe("the calls to a destination", () => {
 });
 
 describe("a destination that fails", () => {
-  it("is probed after pauses and gets the rest when it answers again, and the log says both once", async () => {
+  it("a destination that fails is probed after pauses and gets the rest, both logged once", async () => {
     await using hook = await webhook();
     let code = 503;
     hook.answer = () => code;
@@ -196,7 +199,7 @@ describe("a destination that fails", () => {
     expect(on.logs.map((line) => JSON.parse(line).origin)).toEqual(Array(2).fill(new URL(hook.url).origin));
   });
 
-  it("holds up no graceful shutdown: what waits is left with its cursor", async () => {
+  it("a destination that fails holds up no graceful shutdown: what waits is left with its cursor", async () => {
     await using hook = await webhook();
     hook.answer = () => 503;
     const on = scene({ random: () => 0.5 });
@@ -209,7 +212,7 @@ describe("a destination that fails", () => {
     expect(on.clock.pending().filter((due) => due > on.clock.now() + 1)).toEqual([]);
   });
 
-  it("is left by a delivery when its configuration gets another destination", async () => {
+  it("a destination that fails is left by a delivery when its configuration gets another destination", async () => {
     await using failing = await webhook();
     await using hook = await webhook();
     failing.answer = () => 503;
@@ -226,22 +229,25 @@ describe("a destination that fails", () => {
 });
 
 describe("an answer with Retry-After", () => {
-  it.each([429, 503])("of status %d holds the owner's calls to that destination for that long", async (code) => {
-    await using hook = await webhook();
-    hook.answer = (_, count) => (count === 1 ? [code, { "Retry-After": "20" }] : 204);
-    await using on = scene();
-    await endTask(on, "alice", hook.url);
-    await on.timer(20_000);
-    await endTask(on, "alice", hook.url);
-    await endTask(on, "bob", `${hook.url}?bob`);
-    await hook.untilReceived(2);
-    await on.clock.advance(19_999);
-    expect(hook.calls.map(({ path }) => path)).toEqual(["/hook", "/hook?bob"]);
-    await on.clock.advance(1);
-    await hook.untilReceived(4);
-  });
+  it.each([429, 503])(
+    "an answer of status %d with Retry-After holds the owner's calls to that destination for that long",
+    async (code) => {
+      await using hook = await webhook();
+      hook.answer = (_, count) => (count === 1 ? [code, { "Retry-After": "20" }] : 204);
+      await using on = scene();
+      await endTask(on, "alice", hook.url);
+      await on.timer(20_000);
+      await endTask(on, "alice", hook.url);
+      await endTask(on, "bob", `${hook.url}?bob`);
+      await hook.untilReceived(2);
+      await on.clock.advance(19_999);
+      expect(hook.calls.map(({ path }) => path)).toEqual(["/hook", "/hook?bob"]);
+      await on.clock.advance(1);
+      await hook.untilReceived(4);
+    },
+  );
 
-  it("holds them for a minute at most", async () => {
+  it("an answer with Retry-After holds the calls to a destination for a minute at most", async () => {
     await using hook = await webhook();
     hook.answer = (_, count) => (count === 1 ? [429, { "Retry-After": "999999" }] : 204);
     await using on = scene();

@@ -5,7 +5,7 @@ import { CircuitBreaker } from "../../src/push/circuit-breaker.js";
 import { defaultPushLimits } from "../../src/push/limits.js";
 import { createVirtualClock } from "../support/virtual-clock.js";
 
-it("lanes without calls are kept up to a thousand, the least recently used is dropped first", () => {
+it("lanes of webhooks without calls are kept up to a thousand, the least recently used dropped first", () => {
   const lanes = new LaneMap((origin) => {
     const callbacks = { onPause: () => {}, onReady: () => {} };
     const parts = { clock: createVirtualClock(), logger: silentLogger, random: Math.random };

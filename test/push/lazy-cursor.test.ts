@@ -18,7 +18,7 @@ function noting() {
 }
 
 describe("the cursor of a push configuration", () => {
-  it("is written once for all deliveries within a second", async () => {
+  it("the cursor of a push configuration is written once for all deliveries within a second", async () => {
     const { cursors, store } = noting();
     await using hook = await webhook();
     await using on = scene({ events: "all", store });
@@ -41,7 +41,7 @@ describe("the cursor of a push configuration", () => {
     expect(cursors.length).toBeLessThanOrEqual(2);
   });
 
-  it("is written when the process closes, so that no event is delivered twice", async () => {
+  it("the cursor of a push configuration is written when the process closes, for no second delivery", async () => {
     const { cursors, store } = noting();
     await using hook = await webhook();
     await using on = scene({ store, instance: "a" });
@@ -53,7 +53,7 @@ describe("the cursor of a push configuration", () => {
     expect(await store.get(task.key, "p")).toMatchObject({ cursor: 3, holder: "" });
   });
 
-  it("costs no write for a task that ends within the second", async () => {
+  it("the cursor of a push configuration costs no write for a task that ends within the second", async () => {
     const { cursors, store } = noting();
     await using hook = await webhook();
     await using on = scene({ store });
@@ -66,7 +66,7 @@ describe("the cursor of a push configuration", () => {
     expect(await task.owed()).toEqual([]);
   });
 
-  it("delays no delivery when its write fails; the failure is logged once, and the write retried", async () => {
+  it("the cursor of a push configuration delays no delivery when its write fails, and is retried", async () => {
     const { cursors, store } = noting();
     let failing = true;
     const advance: PushStore["advance"] = async (key, id, cursor) => {
@@ -103,7 +103,7 @@ describe("a cursor that is written lazily", () => {
     };
   }
 
-  it("writes changes made during a write, one write at a time", async () => {
+  it("a lazy cursor writes changes made during a write, one write at a time", async () => {
     const cursors: number[] = [];
     const answers: (() => void)[] = [];
     const { clock, cursor } = lazy((seq) => {
@@ -122,7 +122,7 @@ describe("a cursor that is written lazily", () => {
     answers.shift()?.();
   });
 
-  it("writes no stored value again, nothing after its end, and nothing that was dropped", async () => {
+  it("a lazy cursor writes no stored value again, nothing after its end, and nothing that was dropped", async () => {
     const cursors: number[] = [];
     const write = async (seq: number): Promise<void> => {
       cursors.push(seq);

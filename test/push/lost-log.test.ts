@@ -14,7 +14,7 @@ function forgetful() {
 }
 
 describe("a log whose beginning was pruned", () => {
-  it("is replaced by the task, to which each later chunk adds", async () => {
+  it("a log whose beginning was pruned is replaced by the task, to which each later chunk adds", async () => {
     const forgets = forgetful();
     await using hook = await webhook();
     await using on = scene({ tasks: forgets.tasks });
@@ -31,7 +31,7 @@ describe("a log whose beginning was pruned", () => {
     expect(await task.owed()).toEqual([]);
   });
 
-  it("resumes after the task when it is pruned during delivery", async () => {
+  it("a log that is pruned during delivery resumes after the task", async () => {
     const forgets = forgetful();
     await using hook = await webhook();
     let answer = (_: number): void => {};
@@ -48,7 +48,7 @@ describe("a log whose beginning was pruned", () => {
     expect(hook.labels).toEqual(["WORKING", "task WORKING", "a+3", "a+4!", "COMPLETED"]);
   });
 
-  it("is replaced by the task when it is pruned at the end of the task", async () => {
+  it("a log that is pruned at the end of the task is replaced by the task", async () => {
     await using hook = await webhook();
     await using on = scene();
     const task = await on.task();
@@ -64,7 +64,7 @@ describe("a log whose beginning was pruned", () => {
     expect(await task.owed()).toEqual([]);
   });
 
-  it("is replaced by the task when chunks of an artifact are pruned before delivery", async () => {
+  it("a log whose chunks are pruned before delivery is replaced by the task", async () => {
     await using hook = await webhook();
     let answer = (_: number): void => {};
     hook.answer = (_, count) => (count > 1 ? 204 : new Promise((resolve) => (answer = resolve)));
@@ -82,7 +82,7 @@ describe("a log whose beginning was pruned", () => {
     expect(await task.owed()).toEqual([]);
   });
 
-  it("delivers no events from before the configuration", async () => {
+  it("a log whose beginning was pruned delivers no events from before the configuration", async () => {
     const forgets = forgetful();
     await using hook = await webhook();
     await using on = scene({ tasks: forgets.tasks });

@@ -72,7 +72,7 @@ function idsTold(hook: Receiver): string[] {
 }
 
 describe("a push configuration of a task named by its caller", () => {
-  it("is set, shown, listed and deleted under the name", async () => {
+  it("a push configuration of a named task is set, shown, listed and deleted under the name", async () => {
     await using on = await serveClerk();
     const { operations, namedOperations: calls, send } = on.served;
     await send("tea", { taskId: "order" }, named);
@@ -98,7 +98,7 @@ describe("a push configuration of a task named by its caller", () => {
     });
   });
 
-  it("is delivered under the name even if another caller continues the task, and another under the server's id", async () => {
+  it("a push configuration of a named task is delivered under the name that its caller used", async () => {
     await using on = await serveClerk();
     await using other = await webhook();
     const { operations, namedOperations: calls, send } = on.served;
@@ -122,25 +122,28 @@ describe("a push configuration of a task named by its caller", () => {
   it.each([
     ["a send", []],
     ["a send that shall be done once", [idempotentSendExtension]],
-  ])("of a send in %s is made in its version, for a new and a continued task", async (_, extensions) => {
-    await using on = await serveClerk();
-    const caller = { ...named, extensions };
-    const configuration = { taskPushNotificationConfig: { id: "p", url: on.hook.url } };
-    const request = { taskId: "order", configuration };
-    expect(taskOf(await on.served.send("tea", request, caller)).id).toBe("order");
-    await on.hook.untilReceived(1);
-    const id = await idOf(on, "order");
-    expect(await on.registered(id)).toEqual([["0.0", "order"]]);
-    await on.served.send(
-      "green",
-      { ...request, configuration: { taskPushNotificationConfig: { id: "q", url: on.hook.url } } },
-      caller,
-    );
-    await on.hook.untilReceived(6);
-    expect(new Set(idsTold(on.hook))).toEqual(new Set(["order"]));
-  });
+  ])(
+    "a push configuration of a send in %s is made in its version, for a new and a continued task",
+    async (_, extensions) => {
+      await using on = await serveClerk();
+      const caller = { ...named, extensions };
+      const configuration = { taskPushNotificationConfig: { id: "p", url: on.hook.url } };
+      const request = { taskId: "order", configuration };
+      expect(taskOf(await on.served.send("tea", request, caller)).id).toBe("order");
+      await on.hook.untilReceived(1);
+      const id = await idOf(on, "order");
+      expect(await on.registered(id)).toEqual([["0.0", "order"]]);
+      await on.served.send(
+        "green",
+        { ...request, configuration: { taskPushNotificationConfig: { id: "q", url: on.hook.url } } },
+        caller,
+      );
+      await on.hook.untilReceived(6);
+      expect(new Set(idsTold(on.hook))).toEqual(new Set(["order"]));
+    },
+  );
 
-  it("has no name when its caller used the id", async () => {
+  it("a push configuration has no name of a task when its caller used the id", async () => {
     await using on = await serveClerk();
     const { id } = taskOf(await on.served.send("tea"));
     const config = requestOf("createTaskPushNotificationConfig", { taskId: id, url: on.hook.url });

@@ -46,13 +46,13 @@ describe("the delivery plan of a webhook", () => {
     ],
     ["what is appended to nothing", "a+1 a+2! COMPLETED", ",a1-2,event"],
     ["nothing twice", "a=1! end turn WORKING end COMPLETED end", "a1-1,,,event,,event,"],
-  ])("has %s", (_, log, delivered) => {
+  ])("the delivery plan of a webhook has %s", (_, log, delivered) => {
     const plan = planArtifacts();
     const labels = recordsOf(log.split(" ")).map((record) => plan(record).map(labelOf).join(" "));
     expect(labels.join(",")).toBe(delivered);
   });
 
-  it("has each event and nothing else when every event is requested", () => {
+  it("the delivery plan of a webhook has each event and nothing else when every event is requested", () => {
     const records = recordsOf("turn a=1 a+2 WORKING a+3! COMPLETED end".split(" "));
     expect(records.map((record) => planEvents(record).length)).toEqual([0, 1, 1, 1, 1, 1, 0]);
   });
@@ -69,7 +69,7 @@ describe("the delivery plan of a webhook", () => {
     fc.constantFrom("WORKING", "INPUT_REQUIRED", "end", "turn"),
   );
 
-  it("folds to the same task as the log, for any log", async () => {
+  it("the delivery plan of a webhook folds to the same task as the log, for any log", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(word, { maxLength: 40 }), async (words) => {
         const records = recordsOf([...words, "COMPLETED", "end"]);

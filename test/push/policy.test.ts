@@ -30,26 +30,26 @@ const hostsOf = (host: string): string => new URL(`http://${host}`).hostname;
 
 describe("the policy of webhook addresses", () => {
   // Requirements: V1-PUSH-8
-  it.each([...inside, ...loopback])("forbids %s when set to public", (host) => {
+  it.each([...inside, ...loopback])("the policy of webhook addresses forbids %s when set to public", (host) => {
     expect(createPolicy("public").host(hostsOf(host))).toBe("forbidden");
   });
 
-  it.each(internet)("allows %s when set to public", (host) => {
+  it.each(internet)("the policy of webhook addresses allows %s when set to public", (host) => {
     expect(createPolicy("public").host(hostsOf(host))).toBe("allowed");
   });
 
   it.each(["localhost", "localhost.", "LOCALHOST", "a.localhost", "0x7f.1", "2130706433", "127.1", "[0:0::1]"])(
-    "sees through %s as a spelling of this machine",
+    "the policy of webhook addresses sees through %s as a spelling of this machine",
     (host) => {
       expect(createPolicy("public").host(hostsOf(host))).toBe("forbidden");
     },
   );
 
-  it.each(loopback)("allows %s when set to loopback", (host) => {
+  it.each(loopback)("the policy of webhook addresses allows %s when set to loopback", (host) => {
     expect(createPolicy("loopback").host(hostsOf(host))).toBe("allowed");
   });
 
-  it.each([...inside, ...internet])("forbids %s when set to loopback", (host) => {
+  it.each([...inside, ...internet])("the policy of webhook addresses forbids %s when set to loopback", (host) => {
     expect(createPolicy("loopback").host(hostsOf(host))).toBe("forbidden");
   });
 
@@ -58,7 +58,7 @@ describe("the policy of webhook addresses", () => {
     ["loopback", "hooks.example"],
     ["loopback", "localhost"],
     [["10.0.0.0/8"], "hooks.example"],
-  ])("with %j asks for the addresses of %s", (allow, host) => {
+  ])("the policy of webhook addresses with %j asks for the addresses of %s", (allow, host) => {
     expect(createPolicy(allow).host(host)).toBe("ask");
   });
 
@@ -80,11 +80,14 @@ describe("the policy of webhook addresses", () => {
     ["10.1.2.3", "10.1.2.3", true],
     ["10.1.2.3", "10.1.2.4", false],
     ["::1", "[::1]", true],
-  ])("with %s in its list, %s is allowed: %s", (entry, host, allowed) => {
-    expect(createPolicy([entry]).host(hostsOf(host))).toBe(allowed ? "allowed" : "forbidden");
-  });
+  ])(
+    "the policy of webhook addresses with %s in its list decides whether %s is allowed: %s",
+    (entry, host, allowed) => {
+      expect(createPolicy([entry]).host(hostsOf(host))).toBe(allowed ? "allowed" : "forbidden");
+    },
+  );
 
-  it("judges the addresses of a name by the blocks of its list", () => {
+  it("the policy of webhook addresses judges the addresses of a name by the blocks of its list", () => {
     const policy = createPolicy(["hooks.example", "10.0.0.0/8"]);
     expect(["10.9.9.9", "11.9.9.9", "::1", "nonsense"].map(policy.address)).toEqual([true, false, false, false]);
   });
@@ -102,7 +105,7 @@ describe("the policy of webhook addresses", () => {
     [[""]],
     [[7]],
     [undefined],
-  ])("refuses %j at startup", (allow) => {
+  ])("the policy of webhook addresses refuses %j at startup", (allow) => {
     expect(() => createPolicy(allow as PushAllow)).toThrow(TypeError);
   });
 });

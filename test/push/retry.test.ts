@@ -13,22 +13,25 @@ describe("a webhook that does not take an event", () => {
     ["503", 503],
     ["408", 408],
     ["429", 429],
-  ])("is retried after %s with growing delays, and gets the rest in order", async (_, answer) => {
-    await using hook = await webhook();
-    hook.answer = (__, count) => (count < 3 ? answer : 200);
-    await using on = scene();
-    const task = await on.task();
-    await task.register("p", { url: hook.url });
-    await task.write([status("WORKING"), status("COMPLETED")]);
-    for (const ms of [700, 2800]) {
-      await on.timer(ms);
-      await on.clock.advance(ms);
-    }
-    await hook.untilReceived(4);
-    await on.push.close();
-    expect(hook.labels).toEqual(["WORKING", "WORKING", "WORKING", "COMPLETED"]);
-    expect(on.logs).toEqual([]);
-  });
+  ])(
+    "a webhook that does not take an event is retried after %s with growing delays, and gets the rest in order",
+    async (_, answer) => {
+      await using hook = await webhook();
+      hook.answer = (__, count) => (count < 3 ? answer : 200);
+      await using on = scene();
+      const task = await on.task();
+      await task.register("p", { url: hook.url });
+      await task.write([status("WORKING"), status("COMPLETED")]);
+      for (const ms of [700, 2800]) {
+        await on.timer(ms);
+        await on.clock.advance(ms);
+      }
+      await hook.untilReceived(4);
+      await on.push.close();
+      expect(hook.labels).toEqual(["WORKING", "WORKING", "WORKING", "COMPLETED"]);
+      expect(on.logs).toEqual([]);
+    },
+  );
 
   it.each<[string, Answer]>([
     ["400", 400],
@@ -36,7 +39,7 @@ describe("a webhook that does not take an event", () => {
     ["410", 410],
     ["401", 401],
     ["304", 304],
-  ])("is not retried after %s, and gets the next event", async (_, answer) => {
+  ])("a webhook that does not take an event is not retried after %s, and gets the next event", async (_, answer) => {
     await using hook = await webhook();
     hook.answer = (__, count) => (count === 1 ? answer : 200);
     await using on = scene();
@@ -50,7 +53,7 @@ describe("a webhook that does not take an event", () => {
   });
 
   // Requirements: V1-PUSH-18
-  it("cannot redirect to another webhook", async () => {
+  it("a webhook cannot redirect to another webhook", async () => {
     await using elsewhere = await webhook();
     await using hook = await webhook();
     hook.answer = () => [307, { Location: elsewhere.url }];
@@ -65,7 +68,7 @@ describe("a webhook that does not take an event", () => {
   });
 
   // Requirements: V1-SEC-14, V1-SEC-18
-  it("is given up after three attempts, in a log line without secrets", async () => {
+  it("a webhook that does not take an event is given up after three attempts, without secrets in the log", async () => {
     await using hook = await webhook();
     hook.answer = (_, count) => (count <= 3 ? 502 : 200);
     await using on = scene();
@@ -84,7 +87,7 @@ describe("a webhook that does not take an event", () => {
     expect(on.logs[0]).not.toMatch(/t0ken|cr3dentials|qu3ry|thank you/);
   });
 
-  it("that was down gets the event when it is up again", async () => {
+  it("a webhook that was down gets the event when it is up again", async () => {
     const closedHook = await webhook();
     await closedHook[Symbol.asyncDispose]();
     await using on = scene();
@@ -99,7 +102,7 @@ describe("a webhook that does not take an event", () => {
   });
 
   // Requirements: V1-PUSH-6
-  it("times out, and is retried", async () => {
+  it("a webhook that does not answer times out, and is retried", async () => {
     await using hook = await webhook();
     hook.answer = (_, count) => (count === 1 ? undefined : 200);
     await using on = scene();
@@ -123,7 +126,7 @@ describe("the address of a webhook", () => {
     ["this machine", ["127.0.0.1"]],
     ["a public and a private one", ["193.0.6.139", "::ffff:192.168.0.1"]],
     ["none at all", []],
-  ])("is resolved for each call, and refused when it is %s", async (_, addresses) => {
+  ])("the address of a webhook is resolved for each call, and refused when it is %s", async (_, addresses) => {
     await using hook = await webhook();
     await using on = scene({ allow: "public", lookup: async () => addresses });
     const task = await on.task();
@@ -134,7 +137,7 @@ describe("the address of a webhook", () => {
     expect(on.logs).toEqual([expect.stringContaining("its address is not allowed")]);
   });
 
-  it("is checked in the lookup that the connection uses, so that DNS rebinding fails", async () => {
+  it("the address of a webhook is checked in the connection's own lookup, so DNS rebinding fails", async () => {
     await using hook = await webhook();
     const requests: string[] = [];
     const lookup = async (name: string) => {
@@ -154,7 +157,7 @@ describe("the address of a webhook", () => {
     expect([requests, hook.calls]).toEqual([["hooks.example", "hooks.example"], []]);
   });
 
-  it("is retried when its name does not resolve", async () => {
+  it("the address of a webhook is retried when its name does not resolve", async () => {
     await using on = scene({ lookup: () => Promise.reject(Object.assign(new Error("x"), { code: "ENOTFOUND" })) });
     const task = await on.task();
     await task.register("p", { url: "http://hooks.example/" });
@@ -167,7 +170,7 @@ describe("the address of a webhook", () => {
     expect(on.logs).toEqual([expect.stringContaining("ENOTFOUND")]);
   });
 
-  it("may name the local machine", async () => {
+  it("the address of a webhook may name the local machine", async () => {
     await using hook = await webhook();
     await using on = scene({ lookup: async () => ["127.0.0.1", "::1"] });
     const task = await on.task();
@@ -178,7 +181,7 @@ describe("the address of a webhook", () => {
 });
 
 describe("a store that fails", () => {
-  it("is retried until it answers, and no event is lost or delivered twice", async () => {
+  it("a store that fails is retried until it answers, and no event is lost or delivered twice", async () => {
     const working = memoryTaskStore();
     let failures = 2;
     const recordsAfter: TaskStore["recordsAfter"] = async (...call) => {

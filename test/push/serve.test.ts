@@ -96,7 +96,7 @@ const listed = (taskId: string) =>
 // Requirements: V1-PUSH-3
 describe.each(bindings)("push notifications of a served agent over %s", (binding) => {
   // Requirements: V1-PCFG-2, V1-PCFG-3
-  it("are configured, returned without credentials, delivered, and kept after the task ends", async () => {
+  it("push configurations are set, returned without credentials, delivered, and kept after the task ends", async () => {
     await using hook = await webhook();
     await using agent = await agentOver(binding);
     const { client } = agent;
@@ -121,7 +121,7 @@ describe.each(bindings)("push notifications of a served agent over %s", (binding
     expect(hook.calls[0]?.headers).toMatchObject({ authorization: "Bearer s-1", "x-a2a-notification-token": "n-1" });
   });
 
-  it("may be part of a send, for a new and a continued task", async () => {
+  it("a push configuration may be part of a send, for a new and a continued task", async () => {
     await using hook = await webhook();
     await using agent = await agentOver(binding);
     await agent.client.sendMessage(say("go", { url: hook.url, immediately: true }), {});
@@ -134,7 +134,7 @@ describe.each(bindings)("push notifications of a served agent over %s", (binding
     expect(JSON.parse(hook.calls.at(-1)?.text ?? "")).toMatchObject({ statusUpdate: { taskId } });
   });
 
-  it("are refused for a forbidden webhook, and for an invalid header", async () => {
+  it("push configurations are refused for a forbidden webhook, and for an invalid header", async () => {
     await using agent = await agentOver(binding);
     const taskId = await openTask(agent.client);
     const wrong = { ...config(taskId, "http://10.0.0.1/hook"), token: "a\nb" };
@@ -149,7 +149,7 @@ describe.each(bindings)("push notifications of a served agent over %s", (binding
     });
   });
 
-  it("are at most ten for a task", async () => {
+  it("push configurations are at most ten for a task", async () => {
     await using hook = await webhook();
     await using agent = await agentOver(binding);
     const taskId = await openTask(agent.client);
@@ -162,7 +162,7 @@ describe.each(bindings)("push notifications of a served agent over %s", (binding
     await agent.client.createTaskPushNotificationConfig(config(taskId, hook.url, "p9"), {});
   });
 
-  it("are not supported unless enabled", async () => {
+  it("push notifications are not supported unless enabled", async () => {
     await using agent = await agentOver(binding, { push: undefined });
     expect(agent.server.card.capabilities?.pushNotifications).toBe(false);
     const taskId = await openTask(agent.client);
@@ -177,7 +177,7 @@ describe.each(bindings)("push notifications of a served agent over %s", (binding
     await expect(client.sendMessage(say("go", { url: "http://x.example" }), {})).rejects.toMatchObject(unsupported);
   });
 
-  it("are refused for an unknown task", async () => {
+  it("push configurations are refused for an unknown task", async () => {
     await using agent = await agentOver(binding);
     const { client } = agent;
     const missing = { code: "taskNotFound" };
@@ -191,7 +191,7 @@ describe.each(bindings)("push notifications of a served agent over %s", (binding
 });
 
 describe("a served agent", () => {
-  it("is not delayed by a webhook that never answers", async () => {
+  it("a served agent is not delayed by a webhook that never answers", async () => {
     await using hook = await webhook();
     hook.answer = () => undefined;
     await using agent = await agentOver("JSONRPC");
@@ -201,7 +201,7 @@ describe("a served agent", () => {
     expect(hook.labels).toEqual(["report=one, two!"]);
   });
 
-  it("sends the events of the last turns before it closes", async () => {
+  it("a served agent sends the events of the last turns before it closes", async () => {
     await using hook = await webhook();
     await using agent = await agentOver("JSONRPC", {
       agent: async ({ emit, signal }) => {
@@ -216,7 +216,7 @@ describe("a served agent", () => {
   });
 
   it.each([{ allow: "everything" }, { allow: ["http://x"] }, { allow: "public", every: "chunk" }])(
-    "does not start with push options %j",
+    "a served agent does not start with push options %j",
     async (push) => {
       await expect(serve({ card, agent: clerk, port: 0, push: push as AgentOptions["push"] })).rejects.toThrow(
         /push\./,

@@ -60,7 +60,7 @@ const work = [status("WORKING"), chunk("a=1!"), chunk("b=1!"), chunk("c=1!"), st
 const delivered = ["WORKING", "a=1!", "b=1!", "c=1!", "COMPLETED"];
 
 describe("orphaned push deliveries", () => {
-  it("resume in another process with the events left at shutdown", async () => {
+  it("orphaned push deliveries resume in another process with the events left at shutdown", async () => {
     await using hook = await webhook();
     hook.answer = (_, count) => (count === 2 ? undefined : 204);
     await using on = scene({ instance: "a" });
@@ -78,7 +78,7 @@ describe("orphaned push deliveries", () => {
     expect(on.logs).toEqual([]);
   });
 
-  it("are found by a later process as soon as it starts", async () => {
+  it("orphaned push deliveries are found by a later process as soon as it starts", async () => {
     await using hook = await webhook();
     await using on = scene({ instance: "a" });
     const task = await on.task();
@@ -93,26 +93,29 @@ describe("orphaned push deliveries", () => {
     expect(await task.owed()).toEqual([]);
   });
 
-  it.each([1, 2, 3, 4, 5])("are at-least-once, even after a kill at attempt %d", async (last) => {
-    await using scenery = mortalScene();
-    const { on, kill, next } = scenery;
-    await using hook = await webhook();
-    hook.answer = async (_, count) => {
-      if (count === last) await kill();
-      return 204;
-    };
-    const task = await on.task();
-    await task.register("p", { url: hook.url });
-    await task.write(work);
-    await hook.untilReceived(last);
-    const other = next();
-    await hook.untilReceived(last + 5);
-    await closed(on, other);
-    // Nothing of the cursor had reached the store.
-    expect(hook.labels).toEqual([...delivered.slice(0, last), ...delivered]);
-  });
+  it.each([1, 2, 3, 4, 5])(
+    "orphaned push deliveries are at-least-once, even after a kill at attempt %d",
+    async (last) => {
+      await using scenery = mortalScene();
+      const { on, kill, next } = scenery;
+      await using hook = await webhook();
+      hook.answer = async (_, count) => {
+        if (count === last) await kill();
+        return 204;
+      };
+      const task = await on.task();
+      await task.register("p", { url: hook.url });
+      await task.write(work);
+      await hook.untilReceived(last);
+      const other = next();
+      await hook.untilReceived(last + 5);
+      await closed(on, other);
+      // Nothing of the cursor had reached the store.
+      expect(hook.labels).toEqual([...delivered.slice(0, last), ...delivered]);
+    },
+  );
 
-  it("are not repeated up to the cursor", async () => {
+  it("orphaned push deliveries are not repeated up to the cursor", async () => {
     await using scenery = mortalScene();
     const { on, kill, next } = scenery;
     await using hook = await webhook();
@@ -133,7 +136,7 @@ describe("orphaned push deliveries", () => {
     expect(hook.labels).toEqual([...delivered.slice(0, 4), ...delivered.slice(2)]);
   });
 
-  it("are all claimed in one pass, however many", async () => {
+  it("orphaned push deliveries are all claimed in one pass, however many", async () => {
     await using hook = await webhook();
     await using on = scene({ instance: "a" });
     const tasks = [];
@@ -152,7 +155,7 @@ describe("orphaned push deliveries", () => {
 });
 
 describe("push deliveries of a process whose lease expired", () => {
-  it("end when another process claims them", async () => {
+  it("push deliveries of a process whose lease expired end when another process claims them", async () => {
     await using hook = await webhook();
     await using on = scene({ instance: "a" });
     const task = await on.task();
@@ -173,7 +176,7 @@ describe("push deliveries of a process whose lease expired", () => {
     expect(hook.labels).toEqual(delivered);
   });
 
-  it("start again when it reclaims them", async () => {
+  it("push deliveries of a process whose lease expired start again when it reclaims them", async () => {
     await using hook = await webhook();
     await using on = scene({ instance: "a", adoptMs });
     const task = await on.task();
@@ -192,7 +195,7 @@ describe("push deliveries of a process whose lease expired", () => {
 });
 
 describe("a push configuration looked up while it is replaced", () => {
-  it("is delivered even if the lookup misses it", async () => {
+  it("a push configuration looked up while it is replaced is delivered even if the lookup misses it", async () => {
     const store = memoryPushStore();
     let answer: (() => void) | undefined;
     const get: PushStore["get"] = async (key, id) => {
@@ -216,7 +219,7 @@ describe("a push configuration looked up while it is replaced", () => {
 });
 
 describe("the search for orphaned push configurations", () => {
-  it("ends with the process, even if the store has not answered", async () => {
+  it("the search for orphaned push configurations ends with the process, even without an answer", async () => {
     let looks = 0;
     const adopt = (): Promise<never> => {
       looks += 1;
@@ -231,7 +234,7 @@ describe("the search for orphaned push configurations", () => {
     expect(on.logs).toEqual([]);
   });
 
-  it("continues after a store failure, and logs it once", async () => {
+  it("the search for orphaned push configurations continues after a store failure, and logs it once", async () => {
     await using hook = await webhook();
     await using on = scene({ instance: "a" });
     const task = await on.task();
@@ -254,7 +257,7 @@ describe("the search for orphaned push configurations", () => {
     expect(on.logs.filter((line) => line.includes("could not be looked for"))).toHaveLength(1);
   });
 
-  it("ends with a log line when the store does not release them", async () => {
+  it("the search for orphaned push configurations logs its end when the store does not release them", async () => {
     const store = { ...memoryPushStore(), release: () => Promise.reject(new Error("read-only")) };
     await using on = scene({ instance: "a", store });
     await on.push.close();

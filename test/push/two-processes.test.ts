@@ -94,7 +94,7 @@ async function untilReceived(on: Place, labels: () => readonly string[], count: 
 }
 
 describe("push notifications of several processes on the same stores", () => {
-  it("are delivered by the process that holds the configuration, wherever the task runs", async () => {
+  it("push notifications are delivered by the configuration's process, wherever the task runs", async () => {
     await using hook = await webhook();
     await using on = place();
     const [here, there] = [on.process("a"), on.process("b")];
@@ -109,7 +109,7 @@ describe("push notifications of several processes on the same stores", () => {
     await expect.poll(() => on.store.list(head?.key ?? 0)).toMatchObject([{ holder: "", settled: true }]);
   });
 
-  it("resume in another process when the delivering one has closed", async () => {
+  it("push notifications resume in another process when the delivering one has closed", async () => {
     await using hook = await webhook();
     await using on = place();
     const [here, there] = [on.process("a"), on.process("b")];
@@ -121,7 +121,7 @@ describe("push notifications of several processes on the same stores", () => {
     expect(hook.labels).toEqual(["a=tea!", "COMPLETED"]);
   });
 
-  it("go to the new address when another process replaced it, pending events included", async () => {
+  it("push notifications go to the new address when another process replaced it, pending events included", async () => {
     await using silent = await webhook();
     silent.answer = () => undefined;
     await using hook = await webhook();
@@ -142,7 +142,7 @@ describe("push notifications of several processes on the same stores", () => {
     expect(silent.labels).toEqual(["INPUT_REQUIRED"]);
   });
 
-  it("have nothing pending for an idle task", async () => {
+  it("push notifications of several processes have nothing pending for an idle task", async () => {
     await using hook = await webhook();
     await using on = place();
     const here = on.process("a");

@@ -57,7 +57,7 @@ const isTaken = async (counters: SharedCounters, ...claims: readonly Claim[]): P
   (await counters.take(claims)).refusal === undefined;
 
 describe("a store that takes draws and does not answer", () => {
-  it("is waited for by no call for longer than half a second, however many callers there are", async () => {
+  it("no call waits for longer than half a second for a store that takes draws and does not answer", async () => {
     const clock = createVirtualClock();
     const asked: number[] = [];
     const silent: RateStore = {
@@ -94,7 +94,7 @@ describe.skipIf(!hasPostgres)("limits that replicas share", () => {
   }, startTimeoutMs);
   afterAll(() => opened.backend.close());
 
-  it("are never exceeded, and at most a sixteenth for each other replica is not used", async () => {
+  it("limits that replicas share are never exceeded, and a sixteenth a replica at most stays unused", async () => {
     const run = fc.record({
       limit: fc.integer({ min: 1, max: 300 }),
       count: fc.integer({ min: 1, max: 4 }),
@@ -123,7 +123,7 @@ describe.skipIf(!hasPostgres)("limits that replicas share", () => {
     );
   });
 
-  it("ask the store for blocks, all limits of all callers in one statement", async () => {
+  it("limits that replicas share ask the store for blocks, all limits of all callers in one statement", async () => {
     const drawCounts: number[] = [];
     const counting: RateStore = {
       draw(draws) {
@@ -141,7 +141,7 @@ describe.skipIf(!hasPostgres)("limits that replicas share", () => {
     expect(drawCounts).toEqual([21]);
   });
 
-  it("take all of a call's limits or none", async () => {
+  it("limits that replicas share take all of a call's limits or none", async () => {
     const [counters] = await replicas(1);
     if (counters === undefined) throw new Error("there is no replica");
     const [wide, narrow] = [limitOf(3), { ...limitOf(1), name: "tenant.requests" }];
@@ -159,7 +159,7 @@ describe.skipIf(!hasPostgres)("limits that replicas share", () => {
     expect(await isTaken(counters, claim(wide, "w"))).toBe(true);
   });
 
-  it("know at every replica what was charged at another, also beyond the budget", async () => {
+  it("limits that replicas share know everywhere what one has charged, also beyond the budget", async () => {
     const [one, other] = await replicas(2);
     if (one === undefined || other === undefined) throw new Error("there is no replica");
     const budget = limitOf(1000, "tokens");
@@ -170,7 +170,7 @@ describe.skipIf(!hasPostgres)("limits that replicas share", () => {
     expect(await isTaken(other, claim(budget, "b", 0))).toBe(false);
   });
 
-  it("hold by the counts of the process while the store is away, hangs or fails, and are shared again after that", async () => {
+  it("limits that replicas share hold by own counts while the store is away, and are shared again after", async () => {
     const clock = createVirtualClock();
     const { log, logger } = recordingLogger();
     let mode: "there" | "hangs" | "fails" = "there";

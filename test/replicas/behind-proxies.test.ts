@@ -109,7 +109,9 @@ function doubled({ servers, load }: Scene): readonly string[] {
 }
 
 describe.skipIf(!isInstalled)("replicas behind HAProxy, nginx and Envoy as deploy/ has them", () => {
-  it("fail no call of an official SDK in a rolling restart, and run no agent twice", { timeout: 240_000 }, async () => {
+  it("replicas behind proxies fail no call of an SDK in a rolling restart, and run no agent twice", {
+    timeout: 240_000,
+  }, async () => {
     await using scene = await startScene(3_000);
     const { servers, load } = scene;
     const codes: unknown[] = [];
@@ -125,7 +127,7 @@ describe.skipIf(!isInstalled)("replicas behind HAProxy, nginx and Envoy as deplo
     expect(codes).toEqual([0, 0, 0]);
   });
 
-  it("run no agent twice when a replica is killed in mid-send", { timeout: 240_000 }, async () => {
+  it("replicas behind proxies run no agent twice when one is killed in mid-send", { timeout: 240_000 }, async () => {
     await using scene = await startScene(0);
     const { servers, load } = scene;
     for (const server of servers) {

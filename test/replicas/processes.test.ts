@@ -40,24 +40,29 @@ describe.skipIf(inject("postgres") === undefined)("three processes on one Postgr
   it.for([
     { agent: "that cannot be run again", restartable: false },
     { agent: "that can be run again", restartable: true },
-  ])("keep every acknowledged event when killed in turn, with an agent $agent", async ({ restartable }, { signal }) => {
-    const ledger = await run({ store: await newDatabase(), restartable, signal }, async ({ members }, scene) => {
-      for (const member of members) {
-        await after(scene, scene.random.int(20, 150));
-        await member.kill();
-        scene.ledger.tally.kills++;
-        // The other processes take over its tasks meanwhile.
+  ])(
+    "three processes keep every acknowledged event when killed in turn, with an agent $agent",
+    async ({ restartable }, { signal }) => {
+      const ledger = await run({ store: await newDatabase(), restartable, signal }, async ({ members }, scene) => {
+        for (const member of members) {
+          await after(scene, scene.random.int(20, 150));
+          await member.kill();
+          scene.ledger.tally.kills++;
+          // The other processes take over its tasks meanwhile.
+          await after(scene, 50);
+          await member.start();
+        }
         await after(scene, 50);
-        await member.start();
-      }
-      await after(scene, 50);
-    });
-    expectWhole(ledger);
-    expect(ledger.tally.kills).toBe(3);
-    expect(ledger.tally.resumed).toBeGreaterThan(0);
-  });
+      });
+      expectWhole(ledger);
+      expect(ledger.tally.kills).toBe(3);
+      expect(ledger.tally.resumed).toBeGreaterThan(0);
+    },
+  );
 
-  it("lose no event and fail no task in a rolling restart, each exiting with code 0", async ({ signal }) => {
+  it("three processes lose no event and fail no task in a rolling restart, each exiting with code 0", async ({
+    signal,
+  }) => {
     const codes: unknown[] = [];
     // A process that stopped without releasing its tasks would leave them stuck for the whole suite.
     const options = { store: await newDatabase(), restartable: false, instanceTtlMs: 60_000, signal };
@@ -82,7 +87,7 @@ describe.skipIf(inject("postgres") === undefined)("three processes on one Postgr
     { agent: "that cannot be run again", restartable: false },
     { agent: "that can be run again", restartable: true },
   ])(
-    "fail no task and run none twice while writes take longer than a send waits, with an agent $agent",
+    "three processes fail no task and run none twice while writes are late, with an agent $agent",
     async ({ restartable }, { signal }) => {
       const store = await newDatabase();
       const ledger = await run({ store, restartable, signal }, async ({ members }, scene) => {
@@ -107,7 +112,9 @@ describe.skipIf(inject("postgres") === undefined)("three processes on one Postgr
 });
 
 describe.skipIf(!hasPostgres)("three processes on a PostgreSQL of their own", () => {
-  it("keep every acknowledged event through a database outage, and work again after it", async ({ signal }) => {
+  it("three processes keep every acknowledged event through a database outage, and work again after it", async ({
+    signal,
+  }) => {
     await using postgres = await startPostgres();
     const options = { store: await postgres.createDatabase(), restartable: true, signal };
     const ledger = await run(options, async (_, scene) => {

@@ -121,7 +121,9 @@ async function until(load: Load, calls: number): Promise<void> {
 }
 
 describe.skipIf(!isInstalled)("three replicas behind HAProxy", () => {
-  it("fail no request and break no turn while they are restarted one after another", { timeout: 240_000 }, async () => {
+  it("three replicas behind HAProxy fail no request and break no turn in a rolling restart", {
+    timeout: 240_000,
+  }, async () => {
     const folder = mkdtempSync(join(tmpdir(), "trivium-rolling-"));
     const servers = await replicas(await newDatabase(), join(folder, "runs"));
     const port = await fixedPort();

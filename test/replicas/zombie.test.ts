@@ -19,41 +19,44 @@ describe.skipIf(inject("postgres") === undefined)("a process that is stopped pas
   it.each([
     { agent: "that another process runs again", restartable: true },
     { agent: "that cannot be run again, so that its task is ended", restartable: false },
-  ])("writes nothing when it continues, with an agent $agent", async ({ restartable }) => {
-    const url = await newDatabase();
-    await using fleet = await startFleet({ store: url, restartable });
-    const [here, there] = await Promise.all(fleet.members.map((member) => Client.connect(member.url)));
-    const [holder] = fleet.members;
-    if (holder === undefined || here === undefined || there === undefined) throw new Error("the fleet is too small");
+  ])(
+    "a process that is stopped past its expiry writes nothing when it continues, with an agent $agent",
+    async ({ restartable }) => {
+      const url = await newDatabase();
+      await using fleet = await startFleet({ store: url, restartable });
+      const [here, there] = await Promise.all(fleet.members.map((member) => Client.connect(member.url)));
+      const [holder] = fleet.members;
+      if (holder === undefined || here === undefined || there === undefined) throw new Error("the fleet is too small");
 
-    const own = new Follower(here.stream(`chunks ${chunks} 5`));
-    await own.until(() => own.items.length === seenBefore);
-    const { id } = taskOf((await own.first()).response);
-    const followed = new Follower(there.subscribeToTask({ id }));
-    await followed.first();
-    process.kill(holder.life, "SIGSTOP");
-    await followed.until((item) => isTakenOver(item));
-    process.kill(holder.life, "SIGCONT");
-    await Promise.all([followed.rest(), own.rest()]);
+      const own = new Follower(here.stream(`chunks ${chunks} 5`));
+      await own.until(() => own.items.length === seenBefore);
+      const { id } = taskOf((await own.first()).response);
+      const followed = new Follower(there.subscribeToTask({ id }));
+      await followed.first();
+      process.kill(holder.life, "SIGSTOP");
+      await followed.until((item) => isTakenOver(item));
+      process.kill(holder.life, "SIGCONT");
+      await Promise.all([followed.rest(), own.rest()]);
 
-    const store = postgresStore({ url, hints: false });
-    const log = await storedLog(store, scope, id);
-    // It serves again, which gives it time for its remaining writes.
-    for (let count = 0; count < 3; count++) {
-      const answer = await here.send("chunks 100 5");
-      expect(answer.state).toBe("completed");
-    }
-    expect(await storedLog(store, scope, id)).toEqual(log);
-    for (const each of [own, followed]) expect(each.subscriber.differences(log, true)).toEqual([]);
-    const task = await there.getTask({ id });
-    expect(task.status?.state).toBe(restartable ? TaskState.COMPLETED : TaskState.FAILED);
-    const lines = textIn(task.artifacts[0]?.parts).trim().split("\n");
-    const attempt = restartable ? 2 : 1;
-    expect(lines.map(locationOf)).toEqual(lines.map((_, index) => `${attempt}:${index}`));
-    if (restartable) expect(lines).toHaveLength(chunks);
-    else expect(lines.length).toBeLessThan(chunks);
-    await Promise.all([store.close(), here.close(), there.close()]);
-  });
+      const store = postgresStore({ url, hints: false });
+      const log = await storedLog(store, scope, id);
+      // It serves again, which gives it time for its remaining writes.
+      for (let count = 0; count < 3; count++) {
+        const answer = await here.send("chunks 100 5");
+        expect(answer.state).toBe("completed");
+      }
+      expect(await storedLog(store, scope, id)).toEqual(log);
+      for (const each of [own, followed]) expect(each.subscriber.differences(log, true)).toEqual([]);
+      const task = await there.getTask({ id });
+      expect(task.status?.state).toBe(restartable ? TaskState.COMPLETED : TaskState.FAILED);
+      const lines = textIn(task.artifacts[0]?.parts).trim().split("\n");
+      const attempt = restartable ? 2 : 1;
+      expect(lines.map(locationOf)).toEqual(lines.map((_, index) => `${attempt}:${index}`));
+      if (restartable) expect(lines).toHaveLength(chunks);
+      else expect(lines.length).toBeLessThan(chunks);
+      await Promise.all([store.close(), here.close(), there.close()]);
+    },
+  );
 });
 
 /** Reads a stream step by step. */

@@ -42,19 +42,19 @@ describe.each(runtimes)("the client under $name", (runtime) => {
       ["httpJson", "HTTP+JSON"],
       ["connect", "CONNECT"],
       ["grpcWeb", "GRPC"],
-    ])("reads the card, sends and streams: %s", async (scenario, binding) => {
+    ])("the client under another runtime reads the card, sends and streams: %s", async (scenario, binding) => {
       expect(await run(scenario)).toEqual({ card: "Counter", binding, text: "SHOUT", streamed: numbers(5) });
     });
 
-    it("gets every event once when the connection breaks in the middle", async () => {
+    it("the client under another runtime gets every event once when the connection breaks in the middle", async () => {
       expect(await run("resume")).toEqual({ texts: numbers(40), recovered: [] });
     });
 
-    it("puts a stream together", async () => {
+    it("the client under another runtime puts a stream together", async () => {
       expect(await run("putTogether")).toEqual({ count: 5, isSameText: true, state: "completed" });
     });
 
-    it("distinguishes errors by code, and reads the challenge", async () => {
+    it("the client under another runtime distinguishes errors by code, and reads the challenge", async () => {
       expect(await run("errors")).toEqual({
         unknownTask: { code: "taskNotFound" },
         agent: { code: "unsupportedOperation" },
@@ -63,7 +63,7 @@ describe.each(runtimes)("the client under $name", (runtime) => {
       });
     });
 
-    it("sends an API key and extensions", async () => {
+    it("the client under another runtime sends an API key and extensions", async () => {
       expect(await run("headers")).toBe("key-7");
     });
 
@@ -71,11 +71,14 @@ describe.each(runtimes)("the client under $name", (runtime) => {
       ["leaveAStream", "no error"],
       ["abortAStream", "AbortError"],
       ["closeTheClient", "AbortError"],
-    ])("frees the connection of a stream that ends early: %s", async (scenario, outcome) => {
-      expect(await run(scenario)).toEqual({ heard: outcome, roomAgain: true });
-    });
+    ])(
+      "the client under another runtime frees the connection of a stream that ends early: %s",
+      async (scenario, outcome) => {
+        expect(await run(scenario)).toEqual({ heard: outcome, roomAgain: true });
+      },
+    );
 
-    it("follows a redirect to the card, and none with a secret", async () => {
+    it("the client under another runtime follows a redirect to the card, and none with a secret", async () => {
       const before = [stage.secrets().length, stage.ledAway.length] as const;
       expect(await run("secrets")).toMatchObject({ card: "Declared", error: { code: expect.any(String) } });
       expect(stage.secrets().slice(before[0])).toEqual(["hush-hush"]);
@@ -88,7 +91,7 @@ describe.each(runtimes)("the client under $name", (runtime) => {
     // A web page cannot control these.
     if (program === "web") return;
 
-    it("shows and checks certificates over HTTP and gRPC", async () => {
+    it("the client under another runtime shows and checks certificates over HTTP and gRPC", async () => {
       expect(await run("certificates")).toEqual({
         jsonRpc: { said: expect.any(String), binding: "JSONRPC" },
         grpc: { said: expect.any(String), binding: "GRPC" },
@@ -97,7 +100,7 @@ describe.each(runtimes)("the client under $name", (runtime) => {
       });
     });
 
-    it("connects to no forbidden address, whatever its name", async () => {
+    it("the client under another runtime connects to no forbidden address, whatever its name", async () => {
       expect(await run("addresses")).toEqual({
         card: { code: "unavailable", message: expect.stringContaining("may not be called") },
         interface: { code: "unavailable", message: expect.stringContaining("may not be called") },

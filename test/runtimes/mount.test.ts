@@ -25,7 +25,7 @@ describe.each(runtimes)("an agent mounted under $name", (runtime) => {
     url = await program.firstLine;
   });
 
-  it("serves its card with an entity tag, and not again to a caller that has it", async () => {
+  it("the card of an agent under another runtime has an entity tag, and is not sent again", async () => {
     const place = `${url}/.well-known/agent-card.json`;
     const first = await fetch(place);
     expect(await first.json()).toMatchObject({ name: "Mounted", supportedInterfaces: expect.anything() });
@@ -33,7 +33,7 @@ describe.each(runtimes)("an agent mounted under $name", (runtime) => {
     expect(again.status).toBe(304);
   });
 
-  it("leaves other paths to other handlers", async () => {
+  it("an agent mounted under another runtime leaves other paths to other handlers", async () => {
     expect((await fetch(new URL("/elsewhere", url))).status).toBe(404);
   });
 
@@ -46,23 +46,23 @@ describe.each(runtimes)("an agent mounted under $name", (runtime) => {
 
     afterAll(() => client?.close());
 
-    it("answers", async () => {
+    it("an agent mounted under another runtime answers", async () => {
       expect(await client.send("who")).toMatchObject({ text: expect.any(String), state: "message" });
       expect(client.connection?.binding).toBe(binding);
     });
 
-    it("streams", async () => {
+    it("an agent mounted under another runtime streams", async () => {
       expect((await client.stream("count 300").answer).artifacts).toHaveLength(300);
     });
 
-    it("reports errors", async () => {
+    it("an agent mounted under another runtime reports errors", async () => {
       await expect(client.getTask({ id: "nobody-has-it" })).rejects.toMatchObject({ code: "taskNotFound" });
       await expect(client.send("refuse")).rejects.toMatchObject({ code: "unsupportedOperation" });
       const answer = client.send("x".repeat(7 << 20));
       await expect(answer).rejects.toMatchObject({ code: "contentTooLarge" });
     });
 
-    it("sends events as they come, and notices when their reader leaves", async () => {
+    it("an agent mounted under another runtime sends events as they come, and sees a reader leave", async () => {
       // The agent allows one stream. Its task waits until it is canceled.
       let id = "";
       for await (const event of client.stream("count 4, wait at 3")) {
@@ -75,7 +75,7 @@ describe.each(runtimes)("an agent mounted under $name", (runtime) => {
     });
   });
 
-  it("ends by itself when the agent and the server are closed", async () => {
+  it("an agent mounted under another runtime ends by itself when the agent and the server are closed", async () => {
     program.leave();
     const { complaints, code } = await program.end;
     expect(code).toBe(0);

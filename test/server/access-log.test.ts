@@ -29,7 +29,7 @@ overEveryWire((start, wire) => {
     : expect.stringMatching(/^0\.[13]$/);
   const binding = bindingOf(wire);
 
-  it("a call is one record when it has ended", async () => {
+  it("a call is one record of the access log when it has ended", async () => {
     await using served = await start({ agent: async () => completed("done"), authenticate, accessLog: true });
     await served.client.sendMessage(say("go"), { headers: { "x-request-id": "r-1" } });
     await expect.poll(() => callsIn(served.log)).toHaveLength(1);
@@ -49,7 +49,7 @@ overEveryWire((start, wire) => {
     ]);
   });
 
-  it("a call that fails has the code of its error", async () => {
+  it("a call that fails has the code of its error in the access log", async () => {
     await using served = await start({ agent: async () => completed(), authenticate, accessLog: true });
     await errorOf(served.client.getTask(requestOf("getTask", { id: "none" }), {}));
     await expect.poll(() => callsIn(served.log)).toHaveLength(1);
@@ -58,7 +58,7 @@ overEveryWire((start, wire) => {
     ]);
   });
 
-  it("a caller that is refused has no owner", async () => {
+  it("a caller that is refused has no owner in the access log", async () => {
     const refuse = () => {
       throw new RangeError("no key");
     };
@@ -70,7 +70,7 @@ overEveryWire((start, wire) => {
     expect(Object.keys(call)).not.toContain("owner");
   });
 
-  it("nothing of this is logged unless it is asked for", async () => {
+  it("no call is logged unless the access log is asked for", async () => {
     await using served = await start({ agent: async () => completed() });
     await served.client.sendMessage(say("go"), {});
     expect(served.log.filter(({ message }) => message === "call")).toEqual([]);
@@ -78,7 +78,7 @@ overEveryWire((start, wire) => {
 });
 
 overEveryWire((start, wire) => {
-  it("a stream is one record with the count of its events", async () => {
+  it("a stream is one record of the access log with the count of its events", async () => {
     await using served = await start({
       async *agent() {
         yield working();
@@ -104,7 +104,7 @@ overEveryWire((start, wire) => {
     ]);
   });
 
-  it("a caller that leaves its stream is in the log as that", async () => {
+  it("a caller that leaves its stream is in the access log as CANCELLED", async () => {
     await using served = await start({
       async *agent({ signal }) {
         yield working();
@@ -120,7 +120,7 @@ overEveryWire((start, wire) => {
 
 // Over HTTP a call whose caller has left ends with its turn.
 overEach(["GRPC", "GRPC 0.3", "in-process"], (start) => {
-  it("a caller that gives up a call is in the log as that", async () => {
+  it("a caller that gives up a call is in the access log as CANCELLED", async () => {
     const gone = new AbortController();
     await using served = await start({
       async agent({ signal }) {
@@ -135,7 +135,7 @@ overEach(["GRPC", "GRPC 0.3", "in-process"], (start) => {
   });
 });
 
-it("a call over gRPC that is too late has that code", async () => {
+it("a gRPC call that is past its deadline has that code in the access log", async () => {
   await using served = await startAgent("GRPC", {
     async agent({ signal }) {
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
@@ -150,7 +150,7 @@ it("a call over gRPC that is too late has that code", async () => {
 });
 
 describe("the record of a call", () => {
-  it("has the bytes of the body and of the reply as they were sent", async () => {
+  it("the record of a call has the bytes of the body and of the reply as they were sent", async () => {
     const { log, logger } = recordingLogger();
     await using server = await serve({ card, agent: async () => completed("née"), port: 0, logger, accessLog: true });
     const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "ähm" }] };
@@ -170,7 +170,7 @@ describe("the record of a call", () => {
     );
   });
 
-  it("counts a large reply once", async () => {
+  it("the record of a call counts a large reply once", async () => {
     const { log, logger } = recordingLogger();
     await using server = await serve({
       card,
@@ -186,7 +186,7 @@ describe("the record of a call", () => {
     expect(callsIn(log)).toMatchObject([{ code: "OK", replyBytes: text.length }]);
   });
 
-  it("is there for a page that the host guard refuses, and for a body that is no JSON", async () => {
+  it("a page that the host guard refuses and a body that is no JSON have a record of their call", async () => {
     const { log, logger } = recordingLogger();
     await using server = await serve({ card, agent: async () => completed(), port: 0, logger, accessLog: true });
     const headers = { "content-type": "application/json" };
@@ -198,7 +198,7 @@ describe("the record of a call", () => {
     ]);
   });
 
-  it("is one for a call that a gateway passes on", async () => {
+  it("a call that a gateway passes on has one record", async () => {
     const { log, logger } = recordingLogger();
     const { gateway } = await import("../../src/gateway/gateway.js");
     await using server = await serve({ card, agent: async () => completed(), port: 0, logger: false });

@@ -21,7 +21,7 @@ const unchecked = (names: readonly string[]): Pick<AgentOptions, "bindings"> =>
 
 describe("the names of bindings", () => {
   it.each(["json-rpc", "http-json", "grpc", "connect", "REST", ""])(
-    "fail at startup when unknown: %j",
+    "an unknown name of a binding fails at startup: %j",
     async (name) => {
       const bindings = unchecked(["GRPC", name]);
       const message = `bindings[1] must be "JSONRPC" or "GRPC" or "HTTP+JSON" or "CONNECT", not ${JSON.stringify(name)}`;
@@ -30,7 +30,7 @@ describe("the names of bindings", () => {
     },
   );
 
-  it("fail at startup of a gateway when unknown", async () => {
+  it("an unknown name of a binding fails at the startup of a gateway", async () => {
     await using upstream = await serve({ ...options, port: 0, drainMs: 0 });
     const started = gateway({ upstream: upstream.url, ...unchecked(["http-json"]), port: 0 });
     await expect(started).rejects.toThrow(
@@ -38,15 +38,18 @@ describe("the names of bindings", () => {
     );
   });
 
-  it.each(bindingNames)("are the same for options, preference, report and caller: %s", async (binding) => {
-    await using server = await serve({ ...options, bindings: bindingNames, port: 0, drainMs: 0 });
-    await using client = await Client.connect(server.url, { prefer: [binding], grpcTls: false });
-    expect(await client.send("hello")).toMatchObject({ text: binding, state: "message" });
-    expect(client.connection?.binding).toBe(binding);
-    expect(client.connection?.listedAs).toBeUndefined();
-  });
+  it.each(bindingNames)(
+    "the name of a binding is the same in options, preference, report and caller: %s",
+    async (binding) => {
+      await using server = await serve({ ...options, bindings: bindingNames, port: 0, drainMs: 0 });
+      await using client = await Client.connect(server.url, { prefer: [binding], grpcTls: false });
+      expect(await client.send("hello")).toMatchObject({ text: binding, state: "message" });
+      expect(client.connection?.binding).toBe(binding);
+      expect(client.connection?.listedAs).toBeUndefined();
+    },
+  );
 
-  it("identify the binding that a custom transport replaces", async () => {
+  it("the name of a binding identifies the one that a custom transport replaces", async () => {
     await using server = await serve({ ...options, bindings: ["CONNECT"], versions: ["1.0"], port: 0, drainMs: 0 });
     const own = server.inProcess({ principal: { owner: "own" } });
     const transports = [{ binding: "CONNECT", create: () => own }];
@@ -86,7 +89,7 @@ describe("the list of bindings", () => {
   }));
 
   it.each(lists)(
-    "is all that a server, an agent of several, a mount and a gateway serve: $names",
+    "a server, an agent of several, a mount and a gateway serve only the listed bindings: $names",
     async ({ names }) => {
       const only = { ...options, bindings: names, versions: ["1.0"], logger: false } as const;
       const expected = [...names, ...(names.includes("CONNECT") ? ["gRPC-Web"] : [])].sort();
@@ -124,7 +127,7 @@ describe("the list of bindings", () => {
     },
   );
 
-  it("leaves Connect and gRPC-Web off the card when it is absent, and they answer", async () => {
+  it("a server without a list of bindings answers Connect and gRPC-Web, and leaves them off the card", async () => {
     await using server = await serve({ ...options, port: 0, drainMs: 0, logger: false });
     const listed = new Set(server.card.supportedInterfaces.map(({ protocolBinding }) => protocolBinding));
     expect([...listed].toSorted()).toEqual(["GRPC", "HTTP+JSON", "JSONRPC"]);

@@ -15,7 +15,7 @@ function refusal(entry: LedgerEntry, bytes: number): unknown {
 }
 
 describe("the bytes of requests in memory", () => {
-  it("of one caller are limited to half of what the others leave", () => {
+  it("the bytes of one caller's requests are limited to half of what the others leave", () => {
     const ledger = createByteLedger(maxBytes);
     ledger.open({ caller: "a" }).hold(400_000);
     const second = ledger.open({ caller: "a" });
@@ -30,13 +30,13 @@ describe("the bytes of requests in memory", () => {
     expect(refusal(ledger.open({ caller: "b" }), 50_000)).toBeUndefined();
   });
 
-  it("of a caller's only request may take the whole limit, and not more", () => {
+  it("the bytes of a caller's only request may take the whole limit, and not more", () => {
     const entry = createByteLedger(maxBytes).open({ caller: "a" });
     for (let piece = 0; piece < 10; piece++) entry.hold(100_000);
     expect(refusal(entry, 1)).toMatchObject({ code: "unavailable", retryAfterMs: 1000 });
   });
 
-  it("are free again when they are released, however often", () => {
+  it("the bytes of requests are free again when they are released, however often", () => {
     const ledger = createByteLedger(maxBytes);
     const entry = ledger.open({ caller: "a" });
     entry.hold(maxBytes);
@@ -45,7 +45,7 @@ describe("the bytes of requests in memory", () => {
     ledger.open({ caller: "b" }).hold(maxBytes);
   });
 
-  it("never exceed the limit, whatever arrives and ends, and leave room for a new caller among small requests", () => {
+  it("the bytes of requests never exceed the limit, and leave room for a new caller among small requests", () => {
     const step = fc.record({
       caller: fc.constantFrom("a", "b", "c", "d"),
       bytes: fc.integer({ min: 0, max: 60_000 }),

@@ -24,16 +24,19 @@ const cases: readonly (readonly [Partial<ServeOptions>, string])[] = [
 ];
 
 describe("options of serve() that contradict each other", () => {
-  it("have a case each", () => {
+  it("each contradiction between options of serve() has a case", () => {
     expect(cases.length).toBe(serveContradictions.length);
   });
 
-  it.each(cases)("are refused before it listens, with the value and the remedy: %j", async (options, text) => {
-    await expect(start(options)).rejects.toThrow(new TypeError(`serve(): ${text}`));
-    await expect(startAgents(options)).rejects.toThrow(new TypeError(`serve(): ${text}`));
-  });
+  it.each(cases)(
+    "contradicting options of serve() are refused before it listens, with the value and the remedy: %j",
+    async (options, text) => {
+      await expect(start(options)).rejects.toThrow(new TypeError(`serve(): ${text}`));
+      await expect(startAgents(options)).rejects.toThrow(new TypeError(`serve(): ${text}`));
+    },
+  );
 
-  it("are no free ports that differ once they are chosen", async () => {
+  it("free ports that differ once they are chosen do not contradict each other", async () => {
     await using server = await start({ port: 0, grpcPort: 0 });
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
   });
@@ -49,13 +52,13 @@ describe("limits of an agent", () => {
   const limits = { storeWaitMs: 20_000 };
   const text = 'agents["/weather"].limits.storeWaitMs (20000) is above instanceTtlMs (15000)';
 
-  it("that contradict those of its server are refused with both values, though the server's are defaults", async () => {
+  it("limits of an agent that contradict its server's are refused with both values, defaults included", async () => {
     await expect(startAgents({ agents: { "/weather": { card, agent, limits } } })).rejects.toThrow(text);
     await using server = await startAgents({});
     await expect(server.agents.set("/weather", { card, agent, limits })).rejects.toThrow(text);
   });
 
-  it("are taken where those of its server agree", async () => {
+  it("limits of an agent are taken where those of its server agree", async () => {
     const agents = { "/weather": { card, agent, limits } };
     await using server = await startAgents({ agents, limits: { instanceTtlMs: 30_000 } });
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);

@@ -42,14 +42,17 @@ async function rest(socket: Socket): Promise<string> {
 }
 
 describe("a request over HTTP/1.1 that keeps its body back", () => {
-  it.each([body.length, 1_000_000])("hears 401 and nothing before it, with a body of %i bytes", async (length) => {
-    await using server = await start();
-    const { socket, first } = await ask(server.port, "wrong", { length });
-    expect(first).toMatch(/^HTTP\/1\.1 401 .*\r\nConnection: close\r\n/s);
-    socket.destroy();
-  });
+  it.each([body.length, 1_000_000])(
+    "a caller that keeps its body back hears 401 and nothing before it, with a body of %i bytes",
+    async (length) => {
+      await using server = await start();
+      const { socket, first } = await ask(server.port, "wrong", { length });
+      expect(first).toMatch(/^HTTP\/1\.1 401 .*\r\nConnection: close\r\n/s);
+      socket.destroy();
+    },
+  );
 
-  it("is asked for it once its caller is known", async () => {
+  it("a caller that keeps its body back is asked for it once the caller is known", async () => {
     await using server = await start();
     const { socket, first } = await ask(server.port, "right");
     expect(first).toBe("HTTP/1.1 100 Continue\r\n\r\n");
@@ -57,14 +60,14 @@ describe("a request over HTTP/1.1 that keeps its body back", () => {
     expect(await rest(socket)).toMatch(/^HTTP\/1\.1 200 .*done/s);
   });
 
-  it("is not asked for one over the limit", async () => {
+  it("a caller that keeps its body back is not asked for one over the limit", async () => {
     await using server = await start({ limits: { jsonBodyMaxBytes: 1000 } });
     const { socket, first } = await ask(server.port, "right", { length: 1001 });
     expect(first).toMatch(/^HTTP\/1\.1 413 /);
     socket.destroy();
   });
 
-  it("hears the refusal also when it sends its body without waiting", async () => {
+  it("a caller that sends its body without waiting hears the refusal too", async () => {
     await using server = await start();
     const { socket, first } = await ask(server.port, "wrong");
     socket.write(body);
@@ -73,7 +76,7 @@ describe("a request over HTTP/1.1 that keeps its body back", () => {
     socket.destroy();
   });
 
-  it("is asked for what the app of the server reads", async () => {
+  it("a caller that keeps its body back is asked for what the app of the server reads", async () => {
     const app = new Koa().use(async (ctx) => {
       let text = "";
       for await (const piece of ctx.req) text += String(piece);
@@ -88,7 +91,7 @@ describe("a request over HTTP/1.1 that keeps its body back", () => {
 });
 
 describe("where the program made the server", () => {
-  it("Node asks for the body, once", async () => {
+  it("Node asks for the body once where the program made the server", async () => {
     const agent = await createAgent(options);
     const server = createServer(agent.nodeListener()).listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -102,20 +105,23 @@ describe("where the program made the server", () => {
 });
 
 describe.each([{ bindings: ["JSONRPC"] }, {}] as const)("over HTTP/2, served with %j", (more) => {
-  it.each(["wrong", "right"])("a caller with the %s key is asked for its body only if it is known", async (key) => {
-    await using server = await start(more);
-    const session = connectHttp2(server.url);
-    const stream = session.request({
-      ...{ ":method": "POST", ":path": "/json-rpc", "content-type": "application/json", "a2a-version": "1.0" },
-      ...{ "x-key": key, expect: "100-continue" },
-    });
-    const statuses: string[] = [];
-    stream.on("continue", () => {
-      statuses.push("100");
-      stream.end(body);
-    });
-    const [headers] = (await once(stream, "response")) as [IncomingHttpHeaders];
-    expect([...statuses, headers[":status"]]).toEqual(key === "right" ? ["100", 200] : [401]);
-    session.destroy();
-  });
+  it.each(["wrong", "right"])(
+    "a caller over HTTP/2 with the %s key is asked for its body only if the key is known",
+    async (key) => {
+      await using server = await start(more);
+      const session = connectHttp2(server.url);
+      const stream = session.request({
+        ...{ ":method": "POST", ":path": "/json-rpc", "content-type": "application/json", "a2a-version": "1.0" },
+        ...{ "x-key": key, expect: "100-continue" },
+      });
+      const statuses: string[] = [];
+      stream.on("continue", () => {
+        statuses.push("100");
+        stream.end(body);
+      });
+      const [headers] = (await once(stream, "response")) as [IncomingHttpHeaders];
+      expect([...statuses, headers[":status"]]).toEqual(key === "right" ? ["100", 200] : [401]);
+      session.destroy();
+    },
+  );
 });

@@ -146,26 +146,26 @@ describe.each(rows)("$name", ({ ask: request, form, saysInBody = false }) => {
     expect([turns, visits]).toEqual([0, 0]);
   };
 
-  it("is refused to a host that is not of this machine", async () => {
+  it("a call to a host that is not of this machine is refused", async () => {
     expectRefused(await ask(request, { Host: foreign }), 421);
     expectRefused(await ask(request, { Host: foreign, Origin: page }), 421);
   });
 
-  it("is refused to a host that is not of this machine, over HTTP/2", async () => {
+  it("a call over HTTP/2 to a host that is not of this machine is refused", async () => {
     expectRefused(await ask2(request, { ":authority": foreign }), 421);
     // A request that names two hosts is refused before either is checked.
     expect((await ask2(request, { ":authority": foreign, host: "localhost" })).status).toBe(400);
   });
 
   it.each([page, "null", "http://localhost:1", "https://localhost"])(
-    "is refused to a page of the origin %s",
+    "a call of a page of the origin %s is refused",
     async (origin) => {
       expectRefused(await ask(request, { Origin: origin }), 403);
       expectRefused(await ask2(request, { origin }), 403);
     },
   );
 
-  it("is answered to callers of this machine, and to the agent's own pages", async () => {
+  it("callers of this machine, and the agent's own pages, are answered", async () => {
     for (const host of [`localhost:${server.port}`, "a.localhost", "127.9.9.9", "[::1]:80", "LOCALHOST."]) {
       for (const headers of [{ Host: host }, { Host: host, Origin: `http://${host.toLowerCase()}` }]) {
         const { status } = await ask(request, headers);
@@ -180,7 +180,7 @@ const tasks: HttpAsk = { method: "GET", target: "/http-json/tasks" };
 const statusOf = async (request: HttpAsk, headers: Readonly<Record<string, string>>, port?: number) =>
   (await ask(request, headers, port)).status;
 
-it("hosts that are none, and an upgrade, are refused as foreign ones", async () => {
+it("hosts that are none, and upgrades at a foreign host, are refused like foreign hosts", async () => {
   for (const host of ["localhost@attacker.example", "localhost/x", "0.0.0.0", "localhost.attacker.example"]) {
     expect([host, await statusOf(tasks, { Host: host })]).toEqual([host, 421]);
   }
@@ -249,7 +249,7 @@ describe.each([{}, { grpcPort: 0 }])("gRPC with %j", (own) => {
     return await session.call("ListTasks", body, headers);
   };
 
-  it("is answered for every authority, since sidecars choose it", async () => {
+  it("gRPC is answered for every authority, since sidecars choose it", async () => {
     expect((await call({ ":authority": "agents.svc.cluster.local" })).status).toBe(0);
     expect((await call({ origin: "http://localhost", ":authority": "localhost" })).status).toBe(0);
   });
@@ -257,7 +257,7 @@ describe.each([{}, { grpcPort: 0 }])("gRPC with %j", (own) => {
   it.each([
     [{ origin: page }, /origin "\S+" may not call/],
     [{ origin: page, ":authority": foreign }, /host "attacker\.example:41241" is not served.+allowedHosts/],
-  ])("is refused to a call with %j", async (headers, message) => {
+  ])("a gRPC call with %j is refused", async (headers, message) => {
     const { status, headers: responseHeaders } = await call(headers);
     expect(status).toBe(7);
     expect(decodeURIComponent(String(responseHeaders["grpc-message"]))).toMatch(message);

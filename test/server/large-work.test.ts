@@ -106,16 +106,19 @@ const large: Readonly<Record<string, Send>> = {
 };
 
 describe("a small call is answered before the last of the large replies that another caller asked for earlier", () => {
-  it.each(Object.entries(large))("%s", async (_, send) => {
-    const order: string[] = [];
-    const createCall = (name: string) => {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      return { promise, begin: () => resolve(void order.push(name)) };
-    };
-    const calls = [...Array.from({ length: atOnce }, () => createCall("large")), createCall("small")];
-    const go = await Promise.all(calls.map(({ begin }, index) => (index < atOnce ? send : small)(begin)));
-    for (const each of go) each();
-    await Promise.all(calls.map(({ promise }) => promise));
-    expect(order.at(-1)).toBe("large");
-  });
+  it.each(Object.entries(large))(
+    "a small call is answered before the last of the large replies that another caller asked for earlier: %s",
+    async (_, send) => {
+      const order: string[] = [];
+      const createCall = (name: string) => {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        return { promise, begin: () => resolve(void order.push(name)) };
+      };
+      const calls = [...Array.from({ length: atOnce }, () => createCall("large")), createCall("small")];
+      const go = await Promise.all(calls.map(({ begin }, index) => (index < atOnce ? send : small)(begin)));
+      for (const each of go) each();
+      await Promise.all(calls.map(({ promise }) => promise));
+      expect(order.at(-1)).toBe("large");
+    },
+  );
 });

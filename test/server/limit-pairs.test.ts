@@ -8,11 +8,11 @@ const start = (limits: object) => serve({ card, agent: async () => completed(), 
 describe.each(limitPairs)("$lower beside $upper", ({ lower, upper, factor = 1, part }) => {
   const [less, more] = [Number(defaultLimits[lower]), Number(defaultLimits[upper])];
 
-  it("has defaults that agree", () => {
+  it("a pair of limits has defaults that agree", () => {
     expect(less * factor).toBeLessThanOrEqual(more);
   });
 
-  it("is refused at the start when the two contradict each other, with both values and the remedy", async () => {
+  it("a pair of limits in contradiction is refused at the start, with both values and the remedy", async () => {
     const tooLarge = more / factor + 1;
     const error: unknown = await start({ [lower]: tooLarge, [upper]: more }).catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(TypeError);
@@ -29,7 +29,7 @@ describe.each(limitPairs)("$lower beside $upper", ({ lower, upper, factor = 1, p
     expect(limitProblems({ [lower]: more / factor, [upper]: more })).toEqual([]);
   });
 
-  it("gives way as a default to the one that is given", () => {
+  it("a limit left at its default gives way to the one that is given", () => {
     const small = resolveLimits({ [upper]: less / 2 });
     expect(Number(small[upper])).toBe(less / 2);
     expect(Number(small[lower]) * factor).toBeLessThanOrEqual(less / 2);
@@ -56,16 +56,19 @@ it("a grace without an age of connections is refused, since it has no effect", a
 describe("a duration", () => {
   const durations = Object.keys(defaultLimits).filter((name) => name.endsWith("Ms") && name !== "eventLoopMaxMs");
 
-  it.each(durations)("%s may be Infinity, which is never, and longer than a timer can wait", async (name) => {
-    for (const ms of [Number.POSITIVE_INFINITY, 2 ** 31 + 5]) {
-      const also = name === "maxConnectionAgeGraceMs" ? { maxConnectionAgeMs: 1e6 } : {};
-      await using server = await start({ [name]: ms, ...also });
-      expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
-    }
-  });
+  it.each(durations)(
+    "the duration %s may be Infinity, which is never, and longer than a timer can wait",
+    async (name) => {
+      for (const ms of [Number.POSITIVE_INFINITY, 2 ** 31 + 5]) {
+        const also = name === "maxConnectionAgeGraceMs" ? { maxConnectionAgeMs: 1e6 } : {};
+        await using server = await start({ [name]: ms, ...also });
+        expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+      }
+    },
+  );
 
   it.each(["keepAliveMs", "headerTimeoutMs", "bodyTimeoutMs", "heartbeatMs", "pollMs"])(
-    "%s of 0 is refused, since it would be a busy loop or refuse every caller",
+    "the duration %s of 0 is refused, since it would be a busy loop or refuse every caller",
     async (name) => {
       await expect(start({ [name]: 0 })).rejects.toThrow(
         `limits.${name} must be 1 or more milliseconds, or Infinity, not 0`,
@@ -73,13 +76,13 @@ describe("a duration", () => {
     },
   );
 
-  it("that is not a number is refused", async () => {
+  it("a duration that is not a number is refused", async () => {
     await expect(start({ graceMs: "5s" })).rejects.toThrow(
       'limits.graceMs must be 0 or more milliseconds, or Infinity, not "5s"',
     );
   });
 
-  it("of silence that never ends sends no comments on an idle stream", async () => {
+  it("a duration of silence that never ends sends no comments on an idle stream", async () => {
     const going = Promise.withResolvers<void>();
     await using server = await serve({
       card,

@@ -35,7 +35,7 @@ const listing = ["server/catalogue"];
 const wrapping = ["protocol/intercept", "server/call-observer"];
 
 describe("the built server loads", () => {
-  it("nothing of options that are not given", () => {
+  it("the built server loads nothing of options that are not given", () => {
     const { status, answered } = loadedWith("plain");
     expect(status).toBe(200);
     expect(answered).toEqual(expect.arrayContaining(["server/serve", "core/request-handler"]));
@@ -44,7 +44,7 @@ describe("the built server loads", () => {
     expect(optional.filter((name) => answered.includes(name))).toEqual([]);
   });
 
-  it("clients for the turns of agents with names, and their list only where there is one", () => {
+  it("the built server loads clients for the turns of named agents, and their list only on request", () => {
     const { status, started, answered } = loadedWith("named");
     expect(status).toBe(200);
     expect(started).toEqual(expect.arrayContaining(naming));
@@ -52,36 +52,39 @@ describe("the built server loads", () => {
     expect(loadedWith("listed").started).toEqual(expect.arrayContaining([...naming, ...listing]));
   });
 
-  it("gRPC and HTTP/2 once it listens, on its own", () => {
+  it("the built server loads gRPC and HTTP/2 once it listens, on its own", () => {
     const { started } = loadedWith("plain");
     const late = ["@grpc/grpc-js", "binding/grpc/server", "binding/grpc/listener", "binding/listen/http2-engine"];
     expect(late.filter((name) => started.includes(name))).toEqual([]);
   });
 
-  it.each(["plain", "sqlite"] as const)("none of the packages that a start does not need: %s", (options) => {
-    const { started } = loadedWith(options);
-    expect(started).toContain("packages/common");
-    const others = [
-      "@grpc/grpc-js",
-      "commander",
-      "jose",
-      "koa",
-      "oauth4webapi",
-      "packages/connectrpc",
-      "packages/thread",
-      "undici",
-    ];
-    expect(others.filter((name) => started.includes(name))).toEqual([]);
-  });
+  it.each(["plain", "sqlite"] as const)(
+    "the built server loads none of the packages that a start does not need: %s",
+    (options) => {
+      const { started } = loadedWith(options);
+      expect(started).toContain("packages/common");
+      const others = [
+        "@grpc/grpc-js",
+        "commander",
+        "jose",
+        "koa",
+        "oauth4webapi",
+        "packages/connectrpc",
+        "packages/thread",
+        "undici",
+      ];
+      expect(others.filter((name) => started.includes(name))).toEqual([]);
+    },
+  );
 
-  it("no gate for an agent that authenticates by itself", () => {
+  it("the built server loads no gate for an agent that authenticates by itself", () => {
     const { status, started } = loadedWith("authenticate");
     expect(status).toBe(200);
     expect(started).toEqual(expect.arrayContaining(guarding));
     expect([...gate, ...wrapping].filter((name) => started.includes(name))).toEqual([]);
   });
 
-  it("what its options need before it listens", () => {
+  it("the built server loads what its options need before it listens", () => {
     const { status, started } = loadedWith("auth");
     expect(status).toBe(401);
     expect(started).toEqual(expect.arrayContaining([...gate, ...guarding]));

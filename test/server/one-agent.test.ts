@@ -47,7 +47,7 @@ async function answersOf({ url, port }: { readonly url: string; readonly port: n
 
 describe("a server of one agent", () => {
   it.each([{}, { basePath: "/below" }])(
-    "answers as one of several agents does that is at the root: %o",
+    "a server of one agent answers as one of several does that is at the root: %o",
     async (more) => {
       await using one = await forms["the one agent of a server"](more);
       await using several = await forms["an agent at the root"](more);
@@ -56,7 +56,7 @@ describe("a server of one agent", () => {
   );
 
   it.each(Object.entries(forms))(
-    "leaves the tenants of requests to its callers, over every binding: %s",
+    "a server of one agent leaves the tenants of requests to its callers, over every binding: %s",
     async (_, start) => {
       await using server = await start({ tenants: ["weather"] });
       for (const binding of ["JSONRPC", "GRPC", "HTTP+JSON"] as const) {
@@ -67,7 +67,7 @@ describe("a server of one agent", () => {
     },
   );
 
-  it("logs once that it listens, and once that its tasks are in memory", async () => {
+  it("a server of one agent logs once that it listens, and once that its tasks are in memory", async () => {
     for (const start of Object.values(forms)) {
       const { log, logger } = recordingLogger();
       await using _server = await start({ logger });
@@ -78,20 +78,23 @@ describe("a server of one agent", () => {
     }
   });
 
-  it.each(Object.entries(forms))("leaves its port when its start fails after it listens: %s", async (_, start) => {
-    const port = await fixedPort();
-    const { logger } = recordingLogger();
-    const info = (_fields: object, message?: string) => {
-      if (message === "listening") throw new Error("the log is closed");
-    };
-    await expect(start({ port, logger: { ...logger, info } })).rejects.toThrow("the log is closed");
-    await using server = await start({ port });
-    expect(server.port).toBe(port);
-  });
+  it.each(Object.entries(forms))(
+    "a server of one agent leaves its port when its start fails after it listens: %s",
+    async (_, start) => {
+      const port = await fixedPort();
+      const { logger } = recordingLogger();
+      const info = (_fields: object, message?: string) => {
+        if (message === "listening") throw new Error("the log is closed");
+      };
+      await expect(start({ port, logger: { ...logger, info } })).rejects.toThrow("the log is closed");
+      await using server = await start({ port });
+      expect(server.port).toBe(port);
+    },
+  );
 });
 
 describe("a gateway", () => {
-  it("logs once that it listens, and has no tasks", async () => {
+  it("a gateway logs once that it listens, and has no tasks", async () => {
     await using server = await forms["the one agent of a server"]();
     const { log, logger } = recordingLogger();
     await using front = await gateway({ ...settings, upstream: server.url, logger });

@@ -22,14 +22,14 @@ async function fill(limits: object, authenticate: boolean) {
 }
 
 describe("the limits of one owner", () => {
-  it("refuse a task beyond the quota with HTTP 429, and the name of the limit", async () => {
+  it("the limits of one owner refuse a task beyond the quota with HTTP 429, and the name of the limit", async () => {
     const answers = await fill({ tasksPerOwner: 2 }, true);
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 429, 429]);
     expect(answers[3]?.text).toContain("tasksPerOwner");
     expect(answers[3]?.headers["retry-after"]).toBe("60");
   });
 
-  it("apply without authenticate only when they are given", async () => {
+  it("the limits of one owner apply without authenticate only when they are given", async () => {
     expect((await fill({ tasksPerOwner: 2 }, false)).map(({ status }) => status)).toEqual([200, 200, 429, 429]);
     const none = Number.POSITIVE_INFINITY;
     expect(resolveLimits({}, false)).toMatchObject({ tasksPerOwner: none, readsPerOwner: none });

@@ -37,7 +37,7 @@ function send({ url }: AgentServer, headers: Record<string, string> = {}, change
 }
 
 describe("replies under limits by who is asking", () => {
-  it("say in RateLimit fields what is left, accepted or refused, over JSON-RPC, HTTP+JSON and Connect", async () => {
+  it("replies under limits say in RateLimit fields what is left, over JSON-RPC, HTTP+JSON and Connect", async () => {
     await using server = await serveLimited({
       authenticate: ({ header }) => ({ owner: header("x-owner") ?? "" }),
       rate: { owner: { requests: ["3/day", { limit: 1000, windowMs: 1_800_000 }], bytes: "100000/day" } },
@@ -73,7 +73,7 @@ describe("replies under limits by who is asking", () => {
     }
   });
 
-  it("have the fields of new tasks too, and streams have them from the start", async () => {
+  it("replies of new tasks have RateLimit fields too, and streams have them from the start", async () => {
     await using server = await serveLimited({ rate: { all: { tasks: "2/day", tokens: "100/day" } } });
     const body = { ...sendBody(), method: "SendStreamingMessage" };
     const headers = { ...v1, accept: "text/event-stream" };
@@ -85,13 +85,13 @@ describe("replies under limits by who is asking", () => {
     expect((await postJson(`${server.url}/json-rpc`, body, headers)).status).toBe(429);
   });
 
-  it("have none without limits", async () => {
+  it("replies have no RateLimit fields without limits", async () => {
     await using server = await serveLimited({});
     const { headers } = await send(server);
     expect(Object.keys(headers).filter((name) => name.startsWith("ratelimit"))).toEqual([]);
   });
 
-  it("refuse the bytes of a caller that has used them up before its body is read", async () => {
+  it("the bytes of a caller that has used them up are refused before its body is read", async () => {
     await using server = await serveLimited({ rate: { all: { bytes: "100/day" } } });
     expect((await send(server)).status).toBe(200);
     const endless = new ReadableStream({ pull: (to) => to.enqueue(new Uint8Array(1024)) });
@@ -109,7 +109,7 @@ describe("replies under limits by who is asking", () => {
 describe("a send that is to take effect once", () => {
   const once = { "A2A-Extensions": idempotentSendExtension };
 
-  it("counts as one new task however often it is sent, also at the same time", async () => {
+  it("an idempotent send counts as one new task however often it is sent, also at the same time", async () => {
     await using server = await serveLimited({ rate: { all: { tasks: "2/day" } } });
     const again = () => send(server, once, { messageId: "same" });
     const answers = [...(await Promise.all([again(), again(), again()])), await again(), await again()];
@@ -121,7 +121,7 @@ describe("a send that is to take effect once", () => {
     expect((await send(server, once, { messageId: "third" })).status).toBe(429);
   });
 
-  it("may be repeated after it was refused, and then starts its task", async () => {
+  it("an idempotent send may be repeated after it was refused, and then starts its task", async () => {
     const held = Promise.withResolvers<void>();
     let callCount = 0;
     await using server = await serveLimited({
@@ -150,7 +150,7 @@ describe("a send that is to take effect once", () => {
 });
 
 describe("servers of one program on one store in memory", () => {
-  it("share the windows of their callers", async () => {
+  it("servers of one program on one store in memory share the windows of their callers", async () => {
     const store = memoryTaskStore();
     const limited = { store, rate: { all: { requests: "4/day" } } } as const;
     await using one = await serveLimited(limited);
@@ -199,7 +199,7 @@ describe("rate", () => {
       { skills: { book: { tenant: { turns: 1 } } } },
       "rate.skills.book.tenant.turns needs `auth`, `authenticate` or `tenants`",
     ],
-  ])("%o does not start: %s", async (rate, problem) => {
+  ])("the rate %o does not start: %s", async (rate, problem) => {
     expect(await start(rate, { card: { ...card, skills } })).toContain(problem);
   });
 
@@ -216,7 +216,7 @@ describe("rate", () => {
 });
 
 describe("turn.charge", () => {
-  it("counts the tokens of a turn that was woken, for the owner of its task", async () => {
+  it("turn.charge counts the tokens of a turn that was woken, for the owner of its task", async () => {
     const left: number[] = [];
     await using server = await serveLimited({
       authenticate: ({ header }) => ({ owner: header("x-owner") ?? "" }),
@@ -238,7 +238,7 @@ describe("turn.charge", () => {
     expect((await start("ben")).status).toBe(200);
   });
 
-  it("has no end without a budget, and takes whole numbers alone", async () => {
+  it("turn.charge has no end without a budget, and takes whole numbers alone", async () => {
     const charges: unknown[] = [];
     await using server = await serveLimited({
       async agent({ charge }) {
@@ -256,7 +256,7 @@ describe("turn.charge", () => {
 });
 
 describe("an interceptor", () => {
-  it("sees what limits refuse, and calls that it answers itself are not counted", async () => {
+  it("an interceptor sees what limits refuse, and calls that it answers itself are not counted", async () => {
     const errors: string[] = [];
     await using server = await serveLimited({
       rate: { all: { requests: "1/day" } },
@@ -295,7 +295,7 @@ describe("failed attempts to authenticate", () => {
     return answers;
   };
 
-  it("are limited for each address, and the refusal says so", async () => {
+  it("failed attempts to authenticate are limited for each address, and the refusal says so", async () => {
     let checks = 0;
     const counting = apiKey({
       in: "header",
@@ -321,7 +321,7 @@ describe("failed attempts to authenticate", () => {
     ["since the first of them", ["a", "right", "b", "c", "d"], [401, 200, 401, 401, 429]],
     ["before the first of them", ["right", "a", "b", "c", "d"], [200, 401, 401, 401, 429]],
   ] as const)(
-    "do not lock out callers at the same address whose credentials were accepted %s",
+    "failed attempts do not lock out callers of the same address whose credentials were accepted %s",
     async (_, secrets, codes) => {
       await using server = await serveLimited({ ...proxied, rate: { failedAttempts: "3/day" } });
       expect(await statuses(server, ...secrets)).toEqual(codes);
@@ -329,13 +329,13 @@ describe("failed attempts to authenticate", () => {
     },
   );
 
-  it("lock out no credentials that were accepted from another address either", async () => {
+  it("failed attempts lock out no credentials that were accepted from another address either", async () => {
     await using server = await serveLimited({ ...proxied, rate: { failedAttempts: "1/day" } });
     expect((await attempt(server, "right", "192.0.2.2")).status).toBe(200);
     expect(await statuses(server, "a", "right", "new")).toEqual([401, 200, 429]);
   });
 
-  it("count credentials again that were accepted once and no longer are", async () => {
+  it("credentials that were accepted once and no longer are count as failed attempts", async () => {
     let isRevoked = false;
     const revocable = apiKey({ in: "header", name: "x-api-key", verify: () => (isRevoked ? undefined : "ann") });
     const auth = { schemes: { key: revocable } };
@@ -358,7 +358,7 @@ describe("failed attempts to authenticate", () => {
     return { server, checks, endAll };
   }
 
-  it("are never more than the limit, however many credentials come at once", async () => {
+  it("failed attempts are never more than the limit, however many credentials come at once", async () => {
     const { server, checks, endAll } = await serveSlowly();
     await using _ = server;
     const attempts = Array.from({ length: 150 }, (_, n) => attempt(server, `guess${n}`));
@@ -376,7 +376,7 @@ describe("failed attempts to authenticate", () => {
     expect(checks).toHaveLength(0);
   });
 
-  it("give the places of credentials that are right back to those that wait", async () => {
+  it("failed attempts give the places of credentials that are right back to those that wait", async () => {
     const { server, checks, endAll } = await serveSlowly();
     await using _ = server;
     const attempts = Array.from({ length: 60 }, (_, n) => attempt(server, `good${n}`));
@@ -387,7 +387,7 @@ describe("failed attempts to authenticate", () => {
     expect((await Promise.all(attempts)).map(({ status }) => status)).toEqual(Array(60).fill(200));
   });
 
-  it("of calls whose mount does not know their address count together, and so do their requests, which is logged once", async () => {
+  it("failed attempts at a mount that does not know their address count together, as requests do", async () => {
     const { log, logger } = recordingLogger();
     const options = { card, agent: async () => completed("done"), auth: { schemes: { key } }, logger };
     const agent = await createAgent({ ...options, rate: { failedAttempts: "2/day", address: { requests: "4/day" } } });
@@ -406,12 +406,12 @@ describe("failed attempts to authenticate", () => {
     await agent.close();
   });
 
-  it("do not count calls without credentials, which ask what is wanted", async () => {
+  it("failed attempts do not count calls without credentials, which ask what is wanted", async () => {
     await using server = await serveLimited({ ...proxied, rate: { failedAttempts: "1/day" } });
     expect(await statuses(server, undefined, undefined, undefined, "right")).toEqual([401, 401, 401, 200]);
   });
 
-  it("are limited by default, with authenticate too, unless they are not to be", async () => {
+  it("failed attempts are limited by default, with authenticate too, unless they are not to be", async () => {
     const authenticate = () => {
       throw new Error("wrong");
     };

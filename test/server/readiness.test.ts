@@ -75,7 +75,7 @@ it("a store that is back in time is not noticed by readiness checks", async () =
   expect(await probe()).toEqual(ready);
 });
 
-it("a full store counts as away", async () => {
+it("a full store counts as away for readiness", async () => {
   await using scene = await start();
   const { clock, line, probe, server } = scene;
   line.fill();

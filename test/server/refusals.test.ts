@@ -111,7 +111,7 @@ describe.each(Object.entries(forms))("over %s", (name, form) => {
     expectRefusal(await call(server.port, form), "turnsPerProcess");
   });
 
-  it("an agent that has started and is unavailable is not answered with 503", async () => {
+  it("a call whose agent has started and is unavailable is not answered with 503", async () => {
     let runs = 0;
     const agent: Agent = async () => {
       runs++;

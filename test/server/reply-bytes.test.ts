@@ -125,13 +125,16 @@ const unread: Readonly<Record<string, Unread>> = {
 };
 
 describe("replies that are not read", () => {
-  it.each(Object.entries(unread))("take half of the room of other calls at most: %s", async (_, begin) => {
-    const get = (caller: string) => ask(caller, "GetTask", { id: tasks[caller] });
-    const leave = [await begin(), await begin()];
-    await expect.poll(async () => (await get("hog")).status).toBe(429);
-    expect((await get("hog")).text).toContain("this caller");
-    expect((await get("honest")).status).toBe(200);
-    for (const each of leave) each();
-    await expect.poll(async () => (await get("hog")).status).toBe(200);
-  });
+  it.each(Object.entries(unread))(
+    "replies that are not read take half of the room of other calls at most: %s",
+    async (_, begin) => {
+      const get = (caller: string) => ask(caller, "GetTask", { id: tasks[caller] });
+      const leave = [await begin(), await begin()];
+      await expect.poll(async () => (await get("hog")).status).toBe(429);
+      expect((await get("hog")).text).toContain("this caller");
+      expect((await get("honest")).status).toBe(200);
+      for (const each of leave) each();
+      await expect.poll(async () => (await get("hog")).status).toBe(200);
+    },
+  );
 });

@@ -77,7 +77,7 @@ function beginRequest(port: number, caller: string, { length, sentBytes, headers
 
 describe("a server with room for 256 MiB of requests", () => {
   it.each([true, false])(
-    "answers while 64 sockets have announced 4 MiB each, callers told apart: %s",
+    "a server answers while 64 sockets have announced 4 MiB each, callers told apart: %s",
     async (apart) => {
       await using server = await start({}, apart);
       const sockets = Array.from({ length: 64 }, () =>
@@ -89,7 +89,7 @@ describe("a server with room for 256 MiB of requests", () => {
     },
   );
 
-  it("answers while one HTTP/2 connection has announced 64 times 4 MiB", async () => {
+  it("a server answers while one HTTP/2 connection has announced 64 times 4 MiB", async () => {
     await using server = await start({});
     const session = connectHttp2(server.url);
     const head = { ":method": "POST", ":path": "/json-rpc", "content-type": "application/json", "x-caller": "hog" };
@@ -105,7 +105,7 @@ describe("a server with room for 256 MiB of requests", () => {
 describe("unfinished requests", () => {
   const limits = { inFlightMaxBytes: 400_000 };
 
-  it("of one caller take half of the room at most, and the next is refused as its own", async () => {
+  it("unfinished requests of one caller take half of the room, and the next is refused as its own", async () => {
     await using server = await start(limits);
     const sockets = [1, 2].map(() => beginRequest(server.port, "hog", { length: 200_000, sentBytes: 150_000 }));
     const [answer] = await Promise.race(sockets.map((socket) => once(socket, "data")));
@@ -119,7 +119,7 @@ describe("unfinished requests", () => {
     ["192.0.2.1, 192.0.2.9", "192.0.2.8"],
     ["2001:db8::1", "2001:db8:0:1::1"],
   ])(
-    "without `authenticate` are those of the network that a trusted proxy reports: %s leaves room for %s",
+    "unfinished requests count for the network that a trusted proxy reports: %s leaves room for %s",
     async (hog, honest) => {
       await using server = await start(limits, false, { trustProxy: ["127.0.0.1"] });
       const proxied = { "x-forwarded-for": hog };
@@ -138,7 +138,7 @@ describe("unfinished requests", () => {
     },
   );
 
-  it("are counted over gRPC before a message is whole", async () => {
+  it("unfinished requests are counted over gRPC before a message is whole", async () => {
     await using server = await start({ ...limits, bodyTimeoutMs: 60_000 });
     const session = connectHttp2(server.url);
     const calls = [1, 2].map(() => partOfMessage(session, { length: 200_000, sentBytes: 150_000 }));
@@ -147,7 +147,7 @@ describe("unfinished requests", () => {
     session.destroy();
   });
 
-  it("cost what their pieces take, also when each has a single byte", async () => {
+  it("unfinished requests cost what their pieces take, also when each has a single byte", async () => {
     await using server = await start(limits);
     const socket = beginRequest(server.port, "hog", { sentBytes: 0 });
     await once(socket, "data");
@@ -157,7 +157,7 @@ describe("unfinished requests", () => {
     socket.destroy();
   });
 
-  it("are given up when they arrive too slowly, long before the time is over", async () => {
+  it("unfinished requests are given up when they arrive too slowly, long before the time is over", async () => {
     await using server = await start({ bodyTimeoutMs: 3_000 });
     const startedAt = performance.now();
     const slow = beginRequest(server.port, "slow", { length: 200_000, sentBytes: 1_000 });

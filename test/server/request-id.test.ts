@@ -86,7 +86,7 @@ describe("the answer", () => {
     { what: "a body over CONNECT that cannot be read", path: connectTarget, body: "{" },
   ];
 
-  it.each(requests)("has the id: $what", async ({ path, body, method = "POST" }) => {
+  it.each(requests)("the answer has the id of its request: $what", async ({ path, body, method = "POST" }) => {
     await using server = await serve({ card, agent, port: 0, logger: false });
     const ask = (headers: object) =>
       rawCall(`${server.url}${path}`, {
@@ -98,7 +98,7 @@ describe("the answer", () => {
     expect((await ask({})).headers["x-request-id"]).toMatch(uuid);
   });
 
-  it("has the id when the caller is refused", async () => {
+  it("the answer has the id of its request when the caller is refused", async () => {
     const authenticate = () => {
       throw new RangeError("no key");
     };
@@ -112,7 +112,7 @@ describe("the answer", () => {
     }
   });
 
-  it("has the id in gRPC's metadata: at the beginning, or in the trailers of an error", async () => {
+  it("the answer has the id of its request in gRPC's metadata, or in the trailers of an error", async () => {
     await using server = await serve({ card, agent: async () => completed(), port: 0, logger: false });
     using session = rawSession(server.port);
     const headers = { "x-request-id": "mine" };
@@ -127,7 +127,7 @@ describe("the answer", () => {
     expect((await session.call("ListTasks", frame(new Uint8Array(0)))).headers["x-request-id"]).toMatch(uuid);
   });
 
-  it("shows the id to pages of other origins, which may send one too", async () => {
+  it("the answer shows the id of its request to pages of other origins, which may send one too", async () => {
     const cors = { origins: ["https://page.example"] };
     await using server = await serve({ card, agent, port: 0, logger: false, cors });
     const origin = { Origin: "https://page.example" };
@@ -138,7 +138,7 @@ describe("the answer", () => {
     expect(preflight.headers["access-control-allow-headers"]).toContain("X-Request-Id");
   });
 
-  it("is not shared by caches: the card has no id", async () => {
+  it("the id of a request is not shared by caches: the card has no id", async () => {
     await using server = await serve({ card, agent, port: 0, logger: false });
     const answer = await fetch(`${server.url}/.well-known/agent-card.json`, { headers: { "x-request-id": "mine" } });
     expect(answer.headers.has("x-request-id")).toBe(false);

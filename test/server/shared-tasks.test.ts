@@ -25,7 +25,7 @@ it("an agent that is mounted without `authenticate` warns once that all callers 
 });
 
 it.each([{ authenticate: () => ({ owner: "o" }) }, { anonymous: "shared" as const }])(
-  "it does not warn when the program says who calls: %o",
+  "a mounted agent does not warn of shared tasks when the program says who calls: %o",
   async (options) => {
     const { log, logger } = recordingLogger();
     await using mounted = await createAgent({ card, agent, logger, ...options });

@@ -5,7 +5,7 @@ import { UnsentBudget } from "../../src/server/unsent-budget.js";
 
 const from = (address: string | undefined) => ({ peer: () => address });
 
-it("refuses calls from a network whose share is full, in this turn of the event loop alone", async () => {
+it("the budget of unsent bytes refuses a network whose share is full, in this turn of the event loop", async () => {
   const room = new UnsentBudget(createByteLedger(1000));
   room.check(from("2001:db8::1"));
   room.open("2001:db8::1").refuse();

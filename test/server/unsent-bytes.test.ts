@@ -73,7 +73,7 @@ async function closedWindow(): Promise<ClientHttp2Session> {
 }
 
 describe.each(Object.entries(forms))("small replies over %s that a peer does not take", (_, form) => {
-  it("are given up where there is no room for them", async () => {
+  it("small replies that a peer does not take are given up where there is no room for them", async () => {
     const sessions = [await closedWindow(), await closedWindow()];
     const many = sessions.flatMap((session) => Array.from({ length: replies }, () => unread(session, form)));
     const outcomes = many.map((opening) => opening.then((stream) => once(stream, "close")));
@@ -84,7 +84,7 @@ describe.each(Object.entries(forms))("small replies over %s that a peer does not
     for (const session of sessions) session.destroy();
   });
 
-  it("are refused before they are made, once a burst of them has filled the room", async () => {
+  it("small replies to a peer that takes none are refused once a burst has filled the room", async () => {
     const sessions = await Promise.all(Array.from({ length: 10 }, closedWindow));
     const refused = Promise.withResolvers<void>();
     for (const session of sessions) {
@@ -102,7 +102,7 @@ describe.each(Object.entries(forms))("small replies over %s that a peer does not
     await expect.poll(() => ask("GetTask", { id })).toHaveProperty("result.id", id);
   });
 
-  it("are given to a peer that takes them late", async () => {
+  it("small replies are given to a peer that takes them late", async () => {
     const session = await closedWindow();
     const stream = await unread(session, form);
     session.settings({ initialWindowSize: mebibyte });

@@ -56,7 +56,7 @@ function asking(path: string, name?: string): string {
   return `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: echo\r\n${named}\r\n`;
 }
 
-it("hands requests to upgrade to the agent and the row that ask for them", async () => {
+it("a server hands requests to upgrade to the agent and the row that ask for them", async () => {
   const agents = { "/a": options, "/b": { ...options, bindings: ["JSONRPC"] as const } };
   await using server = await serve({ agents, port: 0, drainMs: 0, logger: false });
   const knownWire = wireTo(server.port);
@@ -70,7 +70,7 @@ it("hands requests to upgrade to the agent and the row that ask for them", async
   expect(await other.whenClosed).toMatch(/^HTTP\/1\.1 404 /);
 });
 
-it("is served by `serve` alone: a server that mounts the agent keeps its connections", async () => {
+it("requests to upgrade are served by `serve` alone: a server of a mount keeps its connections", async () => {
   await using agent = await createAgent({ ...options, publicUrl: "https://agent.example" });
   expect(new Set(agent.card.supportedInterfaces.map(({ protocolBinding }) => protocolBinding))).toEqual(
     new Set(["JSONRPC"]),

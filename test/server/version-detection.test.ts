@@ -48,14 +48,14 @@ describe.each([false, true])("over JSON-RPC, strict: %s", (strict) => {
     ["tasks/send", undefined, "0.1", "0.1"],
     ["tasks/send", "0.3", "0.1", "-32601"],
     ["tasks/send", "1.0", "0.1", "-32601"],
-  ])("%s with A2A-Version %j is in %s, strictly in %s", async (method, header, lenient, strictly) => {
+  ])("JSON-RPC's %s with A2A-Version %j is in %s, strictly in %s", async (method, header, lenient, strictly) => {
     await using running = await called({ versions: { strict } });
     const body = { jsonrpc: "2.0", id: 1, method, params: rpcCalls[method]?.() ?? null };
     const answer = await running.ask("/json-rpc", body, header === undefined ? {} : { "A2A-Version": header });
     expect(formOf(answer)).toBe(strict ? strictly : lenient);
   });
 
-  it("a query parameter declares it too, and the header takes precedence", async () => {
+  it("a query parameter declares the version over JSON-RPC too, and the header takes precedence", async () => {
     await using running = await called({ versions: { strict } });
     const body = { jsonrpc: "2.0", id: 1, method: "SendMessage", params: { message: newMessage("reply") } };
     expect(formOf(await running.ask("/json-rpc?A2A-Version=1.0", body))).toBe("1.0");
@@ -65,7 +65,7 @@ describe.each([false, true])("over JSON-RPC, strict: %s", (strict) => {
 });
 
 describe("a method that versions share", () => {
-  it("goes by the header, then by who named the task, else it is 0.3's", async () => {
+  it("a method that versions share goes by the header, then by who named the task, else it is 0.3's", async () => {
     await using running = await called();
     const rpc = async (method: string, params: JsonValue, headers = {}) =>
       running.ask("/json-rpc", { jsonrpc: "2.0", id: 1, method, params }, headers);
@@ -102,15 +102,18 @@ describe.each([false, true])("over HTTP+JSON, strict: %s", (strict) => {
     // 0.2 has no binding of its own besides JSON-RPC.
     ["/v1/message:send", "0.2.6", content, "0.3 by its schema", "0.3 by its schema"],
     ["/v1/message:send", "0.4", content, "-32009", "-32009"],
-  ])("%s with A2A-Version %s", async (path, header, body, lenient, strictly) => {
-    await using running = await called({ versions: { strict } });
-    const answer = await running.ask(
-      `/http-json${path}`,
-      body(),
-      header === undefined ? {} : { "A2A-Version": header },
-    );
-    expect(formOf(answer)).toBe(strict ? strictly : lenient);
-  });
+  ])(
+    "a version is detected over HTTP+JSON for %s with A2A-Version %s",
+    async (path, header, body, lenient, strictly) => {
+      await using running = await called({ versions: { strict } });
+      const answer = await running.ask(
+        `/http-json${path}`,
+        body(),
+        header === undefined ? {} : { "A2A-Version": header },
+      );
+      expect(formOf(answer)).toBe(strict ? strictly : lenient);
+    },
+  );
 
   // Requirements: IOP-3
   it("a tenant named v1 is reached by callers that declare 1.0", async () => {
@@ -136,7 +139,7 @@ describe("over gRPC", () => {
     ["0.3", "1.0", false, 5],
     ["0.3", "0.5", false, 9],
   ])(
-    "the service of %s with a2a-version %s, strict: %s, ends with status %s",
+    "the gRPC service of %s with a2a-version %s, strict: %s, ends with status %s",
     async (version, metadata, strict, status) => {
       await using running = await called({ versions: { strict } });
       using session = rawSession(running.served.server.port);

@@ -20,7 +20,7 @@ describe("callers of different versions see the same task", () => {
   const reading = wiresThat("take ids as they are given");
 
   // Requirements: V03-TRANS-3
-  it.each(reading)("made over %s, seen over every other", async (wire) => {
+  it.each(reading)("a task made over %s is the same seen over every other version", async (wire) => {
     await using served = await startAgent(wire, { agent });
     const task = taskOf(await served.client.sendMessage(say("ask"), {}));
     for (const other of wires.filter((each) => each !== "in-process")) {
@@ -41,7 +41,7 @@ describe("callers of different versions see the same task", () => {
     expect(stateOf(await served.client.getTask(requestOf("getTask", { id: task.id }), {}))).toBe("COMPLETED");
   });
 
-  it("and the same events, at the same time", async () => {
+  it("callers of different versions see the same events, at the same time", async () => {
     const gate = Promise.withResolvers<void>();
     await using served = await startAgent("JSONRPC 0.3", {
       async *agent() {
@@ -86,17 +86,20 @@ describe("callers of different versions see the same task", () => {
 describe("versions that are served", () => {
   const card = { name: "Chosen", description: "Serves what it was told to", version: "1" };
 
-  it.each([["0.4"], ["1.0.0"], ["v1.0"], [""]])("%j is no valid choice, which fails at startup", async (name) => {
-    const options = { card, agent, port: 0, versions: [name as VersionName] };
-    const message = `serve(): versions[0] must be "1.0" or "0.3" or "0.2" or "0.1", not ${JSON.stringify(name)}`;
-    await expect(serve(options)).rejects.toThrow(message);
-  });
+  it.each([["0.4"], ["1.0.0"], ["v1.0"], [""]])(
+    "%j is no valid choice of versions, which fails at startup",
+    async (name) => {
+      const options = { card, agent, port: 0, versions: [name as VersionName] };
+      const message = `serve(): versions[0] must be "1.0" or "0.3" or "0.2" or "0.1", not ${JSON.stringify(name)}`;
+      await expect(serve(options)).rejects.toThrow(message);
+    },
+  );
 
-  it("are at least one", async () => {
+  it("the versions that are served are at least one", async () => {
     await expect(serve({ card, agent, port: 0, versions: [] })).rejects.toThrow("versions: name at least one");
   });
 
-  it("1.0 alone knows no method, no path and no service of another", async () => {
+  it("version 1.0 alone knows no method, no path and no service of another", async () => {
     await using running = await called({ versions: ["1.0"] });
     for (const [method, params] of [
       ["message/send", { message: kindMessage("reply") }],
@@ -125,7 +128,7 @@ describe("versions that are served", () => {
     [["0.1", "0.3"], ["0.3"]],
     [["1.0", "0.2", "0.1"], ["1.0"]],
   ])(
-    "%j are the only ones that answer; the oldest are not listed beside others",
+    "the versions %j are the only ones that answer; the oldest are not listed beside others",
     async (versions, shown = versions) => {
       await using served = await startAgent("JSONRPC", { agent, versions });
       const listed = new Set(served.server.card.supportedInterfaces.map(({ protocolVersion }) => protocolVersion));
@@ -174,13 +177,20 @@ describe("no code of versions that a server does not serve is used", () => {
       [["0.2"], ["0.2", "0.3"], ["0.2"], null],
       [["1.0", "0.1"], ["0.1", "0.3", "1.0"], ["0.1", "1.0"], -32601],
     ],
-  )("when it serves %j", async (served, touched, loaded, code) => {
-    if (!existsSync(fileURLToPath(new URL("../../dist/src/index.js", import.meta.url)))) {
-      throw new Error("dist is missing: run npm run build");
-    }
-    const program = owned(spawn(process.execPath, [child, JSON.stringify(served)]));
-    const [, out, errors] = await Promise.all([once(program, "close"), textOf(program.stdout), textOf(program.stderr)]);
-    expect(errors).toBe("");
-    expect(JSON.parse(out)).toEqual({ card: 200, code, touched, loaded });
-  });
+  )(
+    "no code of versions that a server does not serve is used when it serves %j",
+    async (served, touched, loaded, code) => {
+      if (!existsSync(fileURLToPath(new URL("../../dist/src/index.js", import.meta.url)))) {
+        throw new Error("dist is missing: run npm run build");
+      }
+      const program = owned(spawn(process.execPath, [child, JSON.stringify(served)]));
+      const [, out, errors] = await Promise.all([
+        once(program, "close"),
+        textOf(program.stdout),
+        textOf(program.stderr),
+      ]);
+      expect(errors).toBe("");
+      expect(JSON.parse(out)).toEqual({ card: 200, code, touched, loaded });
+    },
+  );
 });

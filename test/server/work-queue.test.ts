@@ -37,7 +37,7 @@ function setUp({ isShared = () => false }: Partial<WorkQueueOptions> = {}) {
 }
 
 describe("large work", () => {
-  it("is done in turns between callers, however much one of them has", async () => {
+  it("large work is done in turns between callers, however much one of them has", async () => {
     const { queue, order, steps } = setUp();
     const done = ["p", "q", "r"].map((name) => queue.run("hog", steps(name, 2)));
     done.push(queue.run("honest", steps("x", 2)));
@@ -45,7 +45,7 @@ describe("large work", () => {
     expect(order).toEqual(["p1", "p2", "x1", "q1", "x2", "q2", "r1", "r2"]);
   });
 
-  it("lets the event loop go round after each turn", async () => {
+  it("large work lets the event loop go round after each turn", async () => {
     const { queue, order, steps } = setUp();
     const done = queue.run("hog", steps("p", 3));
     for (let round = 0; round < 3; round++) {
@@ -56,7 +56,7 @@ describe("large work", () => {
     expect(order).toEqual(["p1", "other", "p2", "other", "p3", "other"]);
   });
 
-  it("goes on within a turn until a millisecond is full", async () => {
+  it("large work goes on within a turn until a millisecond is full", async () => {
     const { clock, queue, order } = setUp();
     const short = (name: string) => ({
       next: () => {
@@ -72,7 +72,7 @@ describe("large work", () => {
     expect(order).toEqual(["a0", "a1", "a2", "a3", "b1", "a4"]);
   });
 
-  it("ends a turn early that leads to work elsewhere", async () => {
+  it("large work ends a turn early that leads to work elsewhere", async () => {
     const { queue, order } = setUp();
     function* turnOf(name: string): Generator<unknown, void> {
       order.push(`${name} asks`);
@@ -88,7 +88,7 @@ describe("large work", () => {
     expect(order).toEqual(["p asks", "p may", "q asks", "|", "q may", "|"]);
   });
 
-  it("rests for as long as a turn took while other calls are active", async () => {
+  it("large work rests for as long as a turn took while other calls are active", async () => {
     const { clock, queue, order, steps } = setUp({ isShared: () => true });
     const done = queue.run("hog", steps("p", 2));
     await setImmediate();
@@ -100,7 +100,7 @@ describe("large work", () => {
     expect(order).toEqual(["p1", "p2"]);
   });
 
-  it("asks whether others are active beside the calls that wait in the queue", async () => {
+  it("large work asks whether others are active beside the calls that wait in the queue", async () => {
     const queueLengths: number[] = [];
     const isShared = (waiting: number): boolean => {
       queueLengths.push(waiting);
@@ -111,7 +111,7 @@ describe("large work", () => {
     expect(queueLengths).toEqual([2, 1]);
   });
 
-  it("that fails rejects, and the next work is done", async () => {
+  it("large work that fails rejects, and the next work is done", async () => {
     const { queue, steps } = setUp();
     const broken: Iterator<unknown, never> = {
       next() {

@@ -17,7 +17,7 @@ describe("the signals that all handlers share", () => {
 });
 
 describe("hints within a process", () => {
-  it("are delivered during the publish call", () => {
+  it("hints within a process are delivered during the publish call", () => {
     const signals = inProcessSignals();
     const hints: string[] = [];
     signals.subscribe(({ taskId }) => hints.push(taskId));
@@ -25,7 +25,7 @@ describe("hints within a process", () => {
     expect(hints).toEqual(["t"]);
   });
 
-  it("do not reach a listener that an earlier listener removed or has just added", () => {
+  it("hints within a process do not reach a listener that an earlier listener removed or has just added", () => {
     const signals = inProcessSignals();
     const hints: string[] = [];
     signals.subscribe(() => {
@@ -37,7 +37,7 @@ describe("hints within a process", () => {
     expect(hints).toEqual([]);
   });
 
-  it("log what a listener threw", () => {
+  it("hints within a process log what a listener threw", () => {
     const records: object[] = [];
     const logger: Logger = { ...silentLogger, error: (fields) => records.push(fields) };
     const signals = inProcessSignals({ logger });

@@ -52,7 +52,7 @@ describe.skipIf(!hasPostgres)("signals on PostgreSQL", () => {
   const make = async () => ({ here: signals(), there: signals() });
   for (const { name, run } of signalsContract(make)) it(name, run);
 
-  it("reach listeners in the same process during the publish call, once, and without the database", async () => {
+  it("signals on PostgreSQL reach listeners in the same process at once, without the database", async () => {
     const nowhere = signals("postgres://postgres@127.0.0.1:1/none");
     const hints: Hint[] = [];
     nowhere.subscribe((hint) => hints.push(hint));
@@ -71,7 +71,7 @@ describe.skipIf(!hasPostgres)("signals on PostgreSQL", () => {
     expect(own).toEqual(["once"]);
   });
 
-  it("combine hints published together into as few notifications as possible, with any ids", async () => {
+  it("signals on PostgreSQL combine hints published together into few notifications, with any ids", async () => {
     const here = signals();
     const there = heardBy(signals());
     await connect(here, there);
@@ -91,7 +91,7 @@ describe.skipIf(!hasPostgres)("signals on PostgreSQL", () => {
     await witness.end();
   });
 
-  it("do not keep the process alive", async () => {
+  it("signals on PostgreSQL do not keep the process alive", async () => {
     const sockets = () => process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
     const before = sockets();
     const here = signals();
@@ -100,7 +100,7 @@ describe.skipIf(!hasPostgres)("signals on PostgreSQL", () => {
     await expect.poll(sockets).toBeLessThanOrEqual(before);
   });
 
-  it("ignore foreign notifications on the channel", async () => {
+  it("signals on PostgreSQL ignore foreign notifications on the channel", async () => {
     const here = signals();
     const there = heardBy(signals());
     await connect(here, there);
@@ -111,7 +111,7 @@ describe.skipIf(!hasPostgres)("signals on PostgreSQL", () => {
     expect([...there].toSorted()).toEqual(["moved connect", "moved good"]);
   });
 
-  it("are heard again after their connections were ended, and after the server was away", async () => {
+  it("signals on PostgreSQL are heard again after lost connections, and after the server was away", async () => {
     const here = signals();
     const there = heardBy(signals());
     await connect(here, there);

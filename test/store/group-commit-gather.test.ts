@@ -17,7 +17,7 @@ function gathered() {
 }
 
 describe("writes of a group commit that gathers", () => {
-  it("of one tick are flushed together, those of later ticks when that flush has ended", async () => {
+  it("a gathering group commit flushes writes of one tick together, later ones after that flush", async () => {
     const { gather, flights } = gathered();
     const first = ["a", "b", "c"].map((write) => gather.write(write));
     expect(flights).toHaveLength(0);
@@ -34,7 +34,7 @@ describe("writes of a group commit that gathers", () => {
     expect(await Promise.all(later)).toEqual(["D", "E"]);
   });
 
-  it("of callers that a flush has answered join the next flush", async () => {
+  it("in a gathering group commit, writes of callers that a flush has answered join the next flush", async () => {
     const { gather, flights } = gathered();
     const chain = gather.write("a").then(() => gather.write("a2"));
     await tick();
@@ -46,7 +46,7 @@ describe("writes of a group commit that gathers", () => {
     expect(await Promise.all([chain, other])).toEqual(["A2", "B"]);
   });
 
-  it("fail alone where one is refused, and all together where the flight is lost", async () => {
+  it("a gathering group commit fails a refused write alone, and all where the flight is lost", async () => {
     const { gather, flights } = gathered();
     const mixed = Promise.allSettled([gather.write("good"), gather.write("bad")]);
     await tick();
@@ -62,7 +62,7 @@ describe("writes of a group commit that gathers", () => {
     expect(await after).toBe("Z");
   });
 
-  it("are more than one flight when they are very many, in their order", async () => {
+  it("a gathering group commit makes more than one flight of very many writes, in their order", async () => {
     const { gather, flights } = gathered();
     const writes = Array.from({ length: 2_500 }, (_, index) => `w${index}`);
     const results = Promise.all(writes.map((write) => gather.write(write)));
@@ -74,7 +74,7 @@ describe("writes of a group commit that gathers", () => {
     expect(flights.map((flight) => flight.writes.length)).toEqual([1_000, 1_000, 500]);
   });
 
-  it("are all awaited by a drain, including those not flushed yet", async () => {
+  it("the drain of a gathering group commit waits for all writes, including those not flushed yet", async () => {
     const { gather, flights } = gathered();
     const results: string[] = [];
     const first = gather.write("a").then((result) => results.push(result));

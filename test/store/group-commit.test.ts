@@ -13,7 +13,7 @@ function airport() {
 }
 
 describe("a group commit", () => {
-  it("flushes a write at once when nothing is in flight, and all that came meanwhile together", async () => {
+  it("a group commit flushes a write at once when none is in flight, and later ones together", async () => {
     const { flights, flush } = airport();
     const commit = createGroupCommit(flush);
     const results = [1, 2, 3].map((write) => commit.write(write));
@@ -29,7 +29,7 @@ describe("a group commit", () => {
     expect(await late).toBe("4");
   });
 
-  it("carries at most so many in one flight", async () => {
+  it("a group commit carries at most so many writes in one flight", async () => {
     const { flights, flush } = airport();
     const commit = createGroupCommit(flush, { maxWrites: 2 });
     const all = Promise.all([1, 2, 3, 4, 5, 6].map((write) => commit.write(write)));
@@ -41,7 +41,7 @@ describe("a group commit", () => {
     expect(flights.map(({ writes }) => writes)).toEqual([[1], [2, 3], [4, 5], [6]]);
   });
 
-  it("needs no flight for a flush that answers without a promise", async () => {
+  it("a group commit needs no flight for a flush that answers without a promise", async () => {
     const flushed: (readonly number[])[] = [];
     const commit = createGroupCommit<number, string>((writes) => {
       flushed.push(writes);
@@ -51,14 +51,14 @@ describe("a group commit", () => {
     expect(flushed).toEqual([[1], [2]]);
   });
 
-  it("fails a write alone when its result is an error", async () => {
+  it("a group commit fails a write alone when its result is an error", async () => {
     const flush = async (writes: readonly number[]) => writes.map((write) => (write === 2 ? new Error("two") : write));
     const commit = createGroupCommit(flush);
     const results = await Promise.allSettled([0, 1, 2, 3].map((write) => commit.write(write)));
     expect(results.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected", "fulfilled"]);
   });
 
-  it("fails every write of a flight that fails, and flies on with the next", async () => {
+  it("a group commit fails every write of a flight that fails, and flies on with the next", async () => {
     const { flights, flush } = airport();
     const commit = createGroupCommit(flush);
     const first = commit.write(1);
@@ -73,7 +73,7 @@ describe("a group commit", () => {
     expect(await fourth).toBe("4");
   });
 
-  it("fails the writes of a flush that throws", async () => {
+  it("a group commit fails the writes of a flush that throws", async () => {
     const commit = createGroupCommit<number, number>(() => {
       throw new Error("never took off");
     });
@@ -81,12 +81,12 @@ describe("a group commit", () => {
     await expect(commit.write(2)).rejects.toThrow("never took off");
   });
 
-  it("fails the writes of a flush that gives too few results", async () => {
+  it("a group commit fails the writes of a flush that gives too few results", async () => {
     const commit = createGroupCommit<number, number>(() => []);
     await expect(commit.write(1)).rejects.toThrow("1 writes gave 0 results");
   });
 
-  it("is drained when nothing is in flight and nothing waits", async () => {
+  it("a group commit is drained when nothing is in flight and nothing waits", async () => {
     const { flights, flush } = airport();
     const commit = createGroupCommit(flush);
     await commit.drain();
@@ -103,7 +103,7 @@ describe("a group commit", () => {
     expect(await results).toEqual(["1", "2"]);
   });
 
-  it("gives every write its own result, in order, with one flight at a time, however they interleave", async () => {
+  it("a group commit gives every write its own result, in order, however they interleave", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.scheduler(),

@@ -75,7 +75,7 @@ async function through(schedule: Schedule, run: (proxy: FaultProxy, target: Serv
 type Served = Awaited<ReturnType<typeof answering>>;
 
 describe("a fault proxy", () => {
-  it("passes everything on when nothing is scheduled, and counts it", () =>
+  it("a fault proxy passes everything on when nothing is scheduled, and counts it", () =>
     through([], async (proxy, { requests }) => {
       expect(await ask(proxy.port)).toMatchObject({ text: answer, how: "end" });
       expect(requests).toEqual([question]);
@@ -83,7 +83,7 @@ describe("a fault proxy", () => {
       expect(proxy.connections).toBe(1);
     }));
 
-  it("follows its schedule connection by connection, and repeats the last rule", () =>
+  it("a fault proxy follows its schedule connection by connection, and repeats the last rule", () =>
     through([cutAfter("response", 3, "end"), { kind: "pass" }, { kind: "close" }], async (proxy) => {
       const texts: string[] = [];
       for (let count = 0; count < 4; count++) texts.push((await ask(proxy.port)).text);
@@ -92,7 +92,7 @@ describe("a fault proxy", () => {
       expect(await ask(proxy.port)).toMatchObject({ text: answer });
     }));
 
-  it("refuses until its rule is changed, at the same port", () => {
+  it("a fault proxy refuses until its rule is changed, at the same port", () => {
     const gate = Promise.withResolvers<void>();
     const schedule: Schedule = [{ kind: "refuse", until: () => gate.promise }, cutAfter("response", 1, "end")];
     return through(schedule, async (proxy) => {
@@ -110,14 +110,14 @@ describe("a fault proxy", () => {
   it.each([
     ["close", "end"],
     ["reset", "reset"],
-  ] as const)("can %s at once", (kind, how) =>
+  ] as const)("a fault proxy can %s at once", (kind, how) =>
     through([{ kind }], async (proxy, { requests }) => {
       expect(await ask(proxy.port)).toEqual({ text: "", pieces: 0, how });
       expect(requests).toEqual([]);
     }),
   );
 
-  it("can hang: it receives and sends nothing", () =>
+  it("a fault proxy can hang: it receives and sends nothing", () =>
     through([{ kind: "hang" }], async (proxy, { requests }) => {
       const socket = connect(proxy.port, "127.0.0.1", () => socket.write(question));
       socket.on("data", () => expect.unreachable());
@@ -127,14 +127,14 @@ describe("a fault proxy", () => {
       socket.destroy();
     }));
 
-  it.each([0, 1, 9, 10])("cuts an answer after %i bytes", (after) =>
+  it.each([0, 1, 9, 10])("a fault proxy cuts an answer after %i bytes", (after) =>
     through([cutAfter("response", after, "end")], async (proxy, { requests }) => {
       expect(await ask(proxy.port)).toMatchObject({ text: answer.slice(0, after), how: "end" });
       expect(requests).toEqual([question]);
     }),
   );
 
-  it("resets in the middle of an answer", () =>
+  it("a fault proxy resets in the middle of an answer", () =>
     through([cutAfter("response", 3, "reset")], async (proxy) => {
       expect(await ask(proxy.port)).toMatchObject({ how: "reset" });
     }));
@@ -142,7 +142,7 @@ describe("a fault proxy", () => {
   it.each<[Ending, Asked["how"]]>([
     ["end", "end"],
     ["reset", "reset"],
-  ])("cuts a request: the target receives a part, and the caller sees the %s", (how, outcome) =>
+  ])("a fault proxy cuts a request: the target receives a part, and the caller sees the %s", (how, outcome) =>
     through([cutAfter("request", 4, how)], async (proxy, { requests, ends }) => {
       expect(await ask(proxy.port)).toMatchObject({ text: "", how: outcome });
       await expect.poll(() => ends).toEqual([outcome]);
@@ -151,7 +151,7 @@ describe("a fault proxy", () => {
     }),
   );
 
-  it("half-closes: the caller sees the end, and is heard on", () =>
+  it("a fault proxy half-closes: the caller sees the end, and is heard on", () =>
     through([cutAfter("response", 0, "half")], async (proxy, { requests }) => {
       const socket = connect({ host: "127.0.0.1", port: proxy.port, allowHalfOpen: true });
       const ended = new Promise<void>((resolve) => socket.on("end", resolve).resume());
@@ -161,7 +161,7 @@ describe("a fault proxy", () => {
       await expect.poll(() => requests).toEqual([`${question}more`]);
     }));
 
-  it("holds bytes back until an event, or the turn of a clock", () => {
+  it("a fault proxy holds bytes back until an event, or the turn of a clock", () => {
     const clock = createVirtualClock();
     const until = () => new Promise<void>((resolve) => clock.after(1000, resolve));
     return through([{ kind: "flow", response: { hold: { after: 4, until } } }], async (proxy) => {
@@ -174,7 +174,7 @@ describe("a fault proxy", () => {
     });
   });
 
-  it("passes bytes one at a time, or in pieces that end at given offsets", async () => {
+  it("a fault proxy passes bytes one at a time, or in pieces that end at given offsets", async () => {
     await through(
       [{ kind: "flow", request: { pieces: { every: 1 } }, response: { pieces: { every: 1 } } }],
       async (proxy) => expect(await ask(proxy.port)).toMatchObject({ text: answer, pieces: 10 }),
@@ -184,7 +184,7 @@ describe("a fault proxy", () => {
     );
   });
 
-  it("answers with its own bytes", () =>
+  it("a fault proxy answers with its own bytes", () =>
     through([{ kind: "raw", bytes: garbage(20) }], async (proxy, { requests }) => {
       expect(await ask(proxy.port)).toMatchObject({ text: Buffer.from(garbage(20)).toString("latin1"), how: "end" });
       await proxy.setSchedule([{ kind: "raw", bytes: http1Bytes, ending: "reset" }]);
@@ -192,7 +192,7 @@ describe("a fault proxy", () => {
       expect(requests).toEqual([]);
     }));
 
-  it.each(Object.entries(httpAnswers))("answers over HTTP: %s", (_, expected) =>
+  it.each(Object.entries(httpAnswers))("a fault proxy answers over HTTP: %s", (_, expected) =>
     through([{ kind: "answer", answer: expected }], async (proxy, { requests }) => {
       const response = await fetch(proxy.url("/any"), { headers: { connection: "close" } });
       expect(response.status).toBe(expected.status);
@@ -204,7 +204,7 @@ describe("a fault proxy", () => {
 });
 
 describe("the count of open connections", () => {
-  it("sees a socket, a server, a timer and a listener that were left", async () => {
+  it("the count of open connections sees a socket, a server, a timer and a listener that were left", async () => {
     const before = openHandles();
     const target = await answering();
     const socket = connect(target.port, "127.0.0.1");

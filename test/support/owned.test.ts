@@ -30,7 +30,7 @@ function startsUnowned(path: string, source: string): boolean {
 
 describe("the processes of a test", () => {
   it.each(["SIGKILL", "SIGTERM", "SIGINT"] as const)(
-    "end with their owner that gets %s, and so does their folder",
+    "the processes of a test end with their owner that gets %s, and so does their folder",
     async (signal) => {
       const folder = mkdtempSync(join(tmpdir(), "trivium-owned-"));
       const owning = owned(spawn(process.execPath, [owner, folder], { stdio: ["ignore", "pipe", "inherit"] }));
@@ -43,7 +43,7 @@ describe("the processes of a test", () => {
     },
   );
 
-  it("end with their file of tests, unless several files share them", async () => {
+  it("the processes of a test end with their file of tests, unless several files share them", async () => {
     const wait = ["-e", "setInterval(() => {}, 1000)"];
     const [one, shared] = [
       owned(spawn(process.execPath, wait)),
@@ -55,7 +55,7 @@ describe("the processes of a test", () => {
     expect(await exitOf(shared)).toBe("SIGKILL");
   });
 
-  it("may end by themselves before", async () => {
+  it("the processes of a test may end by themselves before", async () => {
     const child = owned(spawn(process.execPath, ["-e", "process.exitCode = 3"]));
     expect(await exitOf(child)).toBe(3);
     expect(await exitOf(child)).toBe(3);
@@ -63,7 +63,7 @@ describe("the processes of a test", () => {
     await expect(execute(process.execPath, ["-e", "process.exit(4)"])).rejects.toMatchObject({ code: 4 });
   });
 
-  it("are all started through their owner", () => {
+  it("the processes of a test are all started through their owner", () => {
     const files = globSync("**/*.ts", { cwd: tests, exclude: (name) => name === "node_modules" });
     const free = files.filter(
       (file) => !file.startsWith("support/owned") && startsUnowned(file, readFileSync(join(tests, file), "utf8")),

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { hasPostgres, startPostgres } from "./postgres.js";
 
 describe.skipIf(!hasPostgres)("a PostgreSQL of the tests", () => {
-  it("keeps committed data over a stop and a kill, on the same port", async () => {
+  it("a PostgreSQL of the tests keeps committed data over a stop and a kill, on the same port", async () => {
     await using server = await startPostgres();
     const url = await server.createDatabase();
     await server.query("create table t (n int)", [], url);

@@ -3,14 +3,14 @@ import { describe, expect, it } from "vitest";
 import { createVirtualClock } from "./virtual-clock.js";
 
 describe("a virtual clock", () => {
-  it("does not move until advanced", async () => {
+  it("a virtual clock does not move until advanced", async () => {
     const clock = createVirtualClock(100);
     expect(clock.now()).toBe(100);
     await clock.advance(50);
     expect(clock.now()).toBe(150);
   });
 
-  it("runs timers in the order in which they are due, each at its time", async () => {
+  it("a virtual clock runs timers in the order in which they are due, each at its time", async () => {
     const clock = createVirtualClock(0);
     const ran: string[] = [];
     for (const [name, ms] of [
@@ -28,7 +28,7 @@ describe("a virtual clock", () => {
     expect(clock.pending()).toEqual([31]);
   });
 
-  it("runs timers that are set while it advances, also by asynchronous work", async () => {
+  it("a virtual clock runs timers that are set while it advances, also by asynchronous work", async () => {
     const clock = createVirtualClock(0);
     const ran: number[] = [];
     const tick = async (): Promise<void> => {
@@ -41,7 +41,7 @@ describe("a virtual clock", () => {
     expect(ran).toEqual([0, 10, 20, 30]);
   });
 
-  it("does not run a canceled timer", async () => {
+  it("a virtual clock does not run a canceled timer", async () => {
     const clock = createVirtualClock();
     let ran = false;
     clock.after(10, () => {

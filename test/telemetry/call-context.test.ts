@@ -28,7 +28,7 @@ async function call(agent: Agent, sampled: boolean): Promise<void> {
 }
 
 describe.each([true, false])("the context of a call whose caller says sampled: %s", (sampled) => {
-  it("has the span of the trace, and the caller's baggage", async () => {
+  it("the context of a call has the span of the trace, and the caller's baggage", async () => {
     await call(async () => {
       expect(trace.getActiveSpan()?.spanContext()).toMatchObject({ traceId, traceFlags: sampled ? 1 : 0 });
       expect(propagation.getActiveBaggage()?.getEntry("customer")?.value).toBe("north");
@@ -40,7 +40,7 @@ describe.each([true, false])("the context of a call whose caller says sampled: %
     }, sampled);
   });
 
-  it("takes further values and gives them up again, and its span stays", async () => {
+  it("the context of a call takes further values and gives them up again, and its span stays", async () => {
     const key = createContextKey("of the test");
     await call(async () => {
       const before = context.active();
@@ -55,7 +55,7 @@ describe.each([true, false])("the context of a call whose caller says sampled: %
     }, sampled);
   });
 
-  it("loses its span for what is no part of the trace", async () => {
+  it("the context of a call loses its span for what is no part of the trace", async () => {
     await call(async () => {
       const apart = trace.deleteSpan(context.active());
       expect(trace.getSpan(apart)).toBeUndefined();

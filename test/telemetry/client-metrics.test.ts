@@ -48,7 +48,7 @@ const task = { id: "x", contextId: "c", status: { state: "TASK_STATE_COMPLETED" 
 const spoken = { "a2a.protocol.binding": "JSONRPC", "a2a.protocol.version": "1.0" };
 
 describe("the metrics of a client", () => {
-  it("count each call once, with its retries, its interface and how it ended", async () => {
+  it("the metrics of a client count each call once, with its retries, its interface and how it ended", async () => {
     await using server = await rpcServer(status(503), status(503), result(task));
     const clock = createVirtualClock();
     await using client = await Client.connect(server.card, { clock, allowPrivate: true });
@@ -70,7 +70,7 @@ describe("the metrics of a client", () => {
     expect(durations.find(({ attributes }) => attributes["server.port"] === Number(port))?.sum).toBeGreaterThan(0);
   });
 
-  it("count the retries of a call that waits for its agent", async () => {
+  it("the metrics of a client count the retries of a call that waits for its agent", async () => {
     const gone = await rpcServer(result(task));
     await gone[Symbol.asyncDispose]();
     const clock = createVirtualClock();
@@ -83,7 +83,7 @@ describe("the metrics of a client", () => {
     ]);
   });
 
-  it("have the kind of an error and its code in the form of the binding", async () => {
+  it("the metrics of a client have the kind of an error and its code in the form of the binding", async () => {
     await using server = await serve({
       ...{ card: { name: "n", description: "d", version: "1" }, port: 0, logger: false },
       agent: async () => completed(),
@@ -99,7 +99,7 @@ describe("the metrics of a client", () => {
     expect(call).toEqual([{ attributes: expect.objectContaining(failed), value: 1 }]);
   });
 
-  it("have no attribute that differs for each call that fails alike", async () => {
+  it("the metrics of a client have no attribute that differs for each call that fails alike", async () => {
     await using server = await serve({
       ...{ card: { name: "n", description: "d", version: "1" }, port: 0, logger: false },
       agent: async () => completed(),
@@ -121,7 +121,7 @@ describe("the metrics of a client", () => {
     expect(Object.keys(call[0]?.attributes ?? {}).filter((name) => !named.includes(name))).toEqual([]);
   });
 
-  it("count a change to another interface, by the one that is used from then on", async () => {
+  it("the metrics of a client count a change to another interface, by the one that is used from then on", async () => {
     await using first = await rpcServer(result(task));
     await using second = await rpcServer(result(task));
     const card = cardOf([interfaceAt("JSONRPC", first.url), interfaceAt("JSONRPC", second.url)]);
@@ -138,7 +138,7 @@ describe("the metrics of a client", () => {
     expect(retries).toEqual([]);
   });
 
-  it("count a stream that is resumed as one call", async () => {
+  it("the metrics of a client count a stream that is resumed as one call", async () => {
     const gate = Promise.withResolvers<void>();
     await using server = await serve({
       ...{ card: { name: "n", description: "d", version: "1" }, port: 0, logger: false },

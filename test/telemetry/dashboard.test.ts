@@ -24,7 +24,7 @@ const metricsIn = (expr: string): readonly string[] =>
   );
 
 describe("the dashboard", () => {
-  it.each(queries)("asks for metrics that there are: $title, $expr", ({ expr }) => {
+  it.each(queries)("the dashboard asks for metrics that there are: $title, $expr", ({ expr }) => {
     const metrics = metricsIn(expr);
     expect(metrics.length).toBeGreaterThan(0);
     for (const name of metrics) expect(families).toContain(name);
@@ -34,13 +34,13 @@ describe("the dashboard", () => {
     for (const label of named.filter((each) => each !== "" && each !== "le")) expect(labels).toContain(label);
   });
 
-  it("shows every metric of a server", () => {
+  it("the dashboard shows every metric of a server", () => {
     const shown = new Set(queries.flatMap(({ expr }) => metricsIn(expr)));
     const missing = families.filter((name) => !shown.has(name) && !/^(?:rpc_client|trivium_client)_/.test(name));
     expect(missing).toEqual([]);
   });
 
-  it("has a title and a description for each panel", () => {
+  it("the dashboard has a title and a description for each panel", () => {
     for (const panel of panels.filter(({ type }) => type !== "row")) {
       expect(panel).toMatchObject({ title: expect.stringMatching(/\S/), description: expect.stringMatching(/\S/) });
     }

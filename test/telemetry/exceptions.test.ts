@@ -64,14 +64,14 @@ async function exported(telemetry: TelemetryOptions | undefined): Promise<string
 }
 
 describe("spans of failures", () => {
-  it("have types, messages and stacks of errors", async () => {
+  it("spans of failures have types, messages and stacks of errors", async () => {
     const text = await exported(undefined);
     expect(text).toContain(`"exception.message":"no record of ${secret}"`);
     expect(text).toContain('"exception.stacktrace"');
     expect(text).toContain(`no room for ${secret}`);
   });
 
-  it('have types alone with `exceptions: "type"`, those of calls that agents make, too', async () => {
+  it('spans of failures have types alone with `exceptions: "type"`, those of calls that agents make, too', async () => {
     const text = await exported({ exceptions: "type" });
     expect(text).toContain('"exception.type":"PatientError"');
     for (const word of ["Ada", "1815", "exception.message", "exception.stacktrace"]) expect(text).not.toContain(word);

@@ -10,7 +10,7 @@ import { reply, serve } from "trivium";
 import { expect, it } from "vitest";
 import { postJson } from "../support/http-agent.js";
 
-it("a view may read the caller's baggage where a call and its turn are measured", async () => {
+it("a view of metrics may read the caller's baggage where a call and its turn are measured", async () => {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
   const reader = new PeriodicExportingMetricReader({ exporter });
   const customer = (within: Context | undefined) =>

@@ -20,7 +20,7 @@ const ofClients = new Set<string>([
 ]);
 
 describe("metrics of a server", () => {
-  it("name the service by the SDK's variables", async () => {
+  it("metrics of a server name the service by the SDK's variables", async () => {
     vi.stubEnv(
       "OTEL_RESOURCE_ATTRIBUTES",
       "deployment.environment.name=blue%20green,service.name=other,broken,bad=%zz",
@@ -37,7 +37,7 @@ describe("metrics of a server", () => {
     }
   });
 
-  it("are served for Prometheus, each of them, on a port of their own on loopback", async () => {
+  it("metrics of a server are served for Prometheus, each of them, on a port of their own on loopback", async () => {
     await using hook = await webhook();
     hook.answer = () => 400;
     const store = sqliteStore({ path: ":memory:" });
@@ -69,7 +69,7 @@ describe("metrics of a server", () => {
     await store.close();
   });
 
-  it("are collected once for all that ask while a collection is under way, and at most every 100 ms", async () => {
+  it("metrics of a server are collected once for all that ask at the same time, and at most every 100 ms", async () => {
     await using here = await serveMetrics({ agent: async () => completed() });
     let held = Promise.withResolvers<void>();
     const begun: number[] = [];
@@ -118,14 +118,14 @@ describe("metrics of a server", () => {
     }
   });
 
-  it("end with their server, and only they are at their port", async () => {
+  it("metrics of a server end with it, and only they are at their port", async () => {
     const here = await serveMetrics({ agent: async () => completed() });
     expect((await fetch(new URL("/", here.url))).status).toBe(404);
     await here[Symbol.asyncDispose]();
     await expect(fetch(here.url)).rejects.toThrow();
   });
 
-  it("stop the start when their port is taken", async () => {
+  it("metrics of a server stop the start when their port is taken", async () => {
     await using here = await serveMetrics({ agent: async () => completed() });
     const metrics = { port: Number(new URL(here.url).port) };
     const start = serve({ card, agent: async () => completed(), port: 0, logger: false, telemetry: { metrics } });

@@ -61,21 +61,24 @@ describe("the gauge of parked tasks", () => {
     ["on PostgreSQL", hasPostgres, async () => postgresStore({ url: await (await sharedPostgres()).createDatabase() })],
   ];
   for (const [where, isThere, open] of stores) {
-    it.skipIf(!isThere)(`counts tasks ${where} that wait for a time or a call, whichever process asks`, async () => {
-      const store = await open();
-      await using first = await serveMetrics({ agent, store });
-      await using other = await serveMetrics({ agent, store });
-      const ids = await sendAll(other);
-      expect(parkedIn(await first.scrape())).toEqual([2, 3]);
-      await first.server.tasks.wake(ids[2] ?? "");
-      await expect.poll(async () => (await other.client.getTask({ id: ids[2] ?? "" })).status?.state).toBe(3);
-      await using third = await serveMetrics({ agent, store });
-      expect(parkedIn(await third.scrape())).toEqual([2, 2]);
-      await store.close();
-    });
+    it.skipIf(!isThere)(
+      `the gauge of parked tasks counts tasks ${where} that wait for a time or a call, in any process`,
+      async () => {
+        const store = await open();
+        await using first = await serveMetrics({ agent, store });
+        await using other = await serveMetrics({ agent, store });
+        const ids = await sendAll(other);
+        expect(parkedIn(await first.scrape())).toEqual([2, 3]);
+        await first.server.tasks.wake(ids[2] ?? "");
+        await expect.poll(async () => (await other.client.getTask({ id: ids[2] ?? "" })).status?.state).toBe(3);
+        await using third = await serveMetrics({ agent, store });
+        expect(parkedIn(await third.scrape())).toEqual([2, 2]);
+        await store.close();
+      },
+    );
   }
 
-  it("is missing while the store does not answer, and the other metrics are served", async () => {
+  it("the gauge of parked tasks is missing while the store does not answer, unlike other metrics", async () => {
     const store = around(memoryTaskStore(), async ({ method }, go) => {
       if (method === "parked") throw new Error("the store is away");
       return go();
@@ -113,7 +116,7 @@ describe("two servers of one agent in a process", () => {
   };
 
   it.skipIf(!hasPostgres)(
-    "count parked tasks of one PostgreSQL database once, whatever their stores call it",
+    "two servers of one agent count parked tasks of one PostgreSQL once, whatever their stores call it",
     async () => {
       const database = new URL(await (await sharedPostgres()).createDatabase());
       const alias = new URL(database);
@@ -123,7 +126,7 @@ describe("two servers of one agent in a process", () => {
     },
   );
 
-  it("count parked tasks of one SQLite file once, whatever their stores call it", async () => {
+  it("two servers of one agent count parked tasks of one SQLite file once, whatever their stores call it", async () => {
     const folder = await mkdtemp(join(tmpdir(), "trivium-parked-"));
     await symlink(folder, `${folder}-link`);
     await countsOnce([`${folder}/a.db`, `${folder}-link/a.db`, `${folder}/b.db`].map((path) => sqliteStore({ path })));
@@ -143,7 +146,7 @@ describe("two servers of one agent in a process", () => {
     for (const store of stores) await store.close();
   }
 
-  it("count parked tasks of one store once, and those of two stores together", async () => {
+  it("two servers of one agent count parked tasks of one store once, and those of two stores together", async () => {
     await using metrics = await startMetrics();
     const [store, other] = [memoryTaskStore(), memoryTaskStore()];
     await using first = await open(store);
@@ -156,7 +159,7 @@ describe("two servers of one agent in a process", () => {
 });
 
 describe("an agent that was replaced", () => {
-  it("is counted once, also while its last stream is open", async () => {
+  it("the parked tasks of a replaced agent are counted once, also while its last stream is open", async () => {
     await using metrics = await startMetrics();
     const card = { name: "Twice", description: "d", version: "1" };
     const end = Promise.withResolvers<void>();

@@ -27,7 +27,7 @@ async function valuesOf(metric: string, agent: string): Promise<readonly MetricV
 }
 
 describe("the first message of a client", () => {
-  it.each(bindings)("is the only call that the agent counts: %s", async (binding) => {
+  it.each(bindings)("the first message of a client is the only call that the agent counts: %s", async (binding) => {
     await using server = await serve({
       ...{ card: cardOf(`First ${binding}`), bindings, port: 0, logger: false },
       agent: async () => completed(),
@@ -45,7 +45,7 @@ describe("the first message of a client", () => {
 });
 
 describe("durations", () => {
-  it("are there with the first collection after the reply, however few they are", async () => {
+  it("durations are there with the first collection after the reply, however few they are", async () => {
     await using server = await serve({
       ...{ card: cardOf("Few"), port: 0, logger: false },
       async *agent() {
@@ -63,7 +63,7 @@ describe("durations", () => {
     }
   });
 
-  it("are all there when there are more than wait together", async () => {
+  it("durations are all there when there are more than wait together", async () => {
     await using server = await serve({
       ...{ card: cardOf("Many"), port: 0, logger: false },
       agent: async () => completed(),
@@ -83,7 +83,7 @@ describe("gauges of two servers of one agent", () => {
   it.each([
     ["trivium.server.streams", "streams", 7],
     ["trivium.server.stream.lag", "streamLag", 4],
-  ] as const)("are one value: %s", async (metric, name, value) => {
+  ] as const)("gauges of two servers of one agent are one value: %s", async (metric, name, value) => {
     const meters = openMeters(metrics.getMeterProvider());
     const attributes = { "gen_ai.agent.name": "Pair" };
     const stops = [4, 3].map((each) => meters.observe(name, () => [{ attributes, value: each }]));
@@ -118,7 +118,7 @@ async function loaded(name: string) {
 }
 
 describe("what an overloaded server refuses", () => {
-  it("is counted by limit and operation over every binding, as often as its records say", async () => {
+  it("what an overloaded server refuses is counted by limit and operation over every binding", async () => {
     await using here = await loaded("Overloaded");
     await here.slow(1500);
     for (const binding of bindings) {
@@ -150,7 +150,7 @@ describe.skipIf(!hasPostgres)("commits of PostgreSQL", () => {
   }, startTimeoutMs);
   afterAll(() => postgres?.[Symbol.asyncDispose]());
 
-  it("are measured by their duration and their writes", async () => {
+  it("commits of PostgreSQL are measured by their duration and their writes", async () => {
     const store = postgresStore({ url: await postgres.createDatabase() });
     const server = await serve({
       ...{ card: cardOf("Kept"), port: 0, logger: false, store },

@@ -55,7 +55,7 @@ async function served(agent: Agent): Promise<{ readonly server: Server; readonly
 }
 
 describe("the trace of a task", () => {
-  it("is linked to that of a follow-up message, which starts a turn of its own", async () => {
+  it("the trace of a task is linked to that of a follow-up message, which starts a turn of its own", async () => {
     await using here = await served(async ({ text }) => (text === "more" ? completed("done") : inputRequired("what?")));
     const question = await here.client.send("go");
     await here.client.send("more", { continue: question });
@@ -67,7 +67,7 @@ describe("the trace of a task", () => {
     expect(second.traceId).not.toBe(first.traceId);
   });
 
-  it("is linked to that of a message that a running turn takes", async () => {
+  it("the trace of a task is linked to that of a message that a running turn takes", async () => {
     await using here = await served(async function* ({ ask }) {
       await ask(inputRequired("what?"));
       yield completed("done");
@@ -81,7 +81,7 @@ describe("the trace of a task", () => {
     expect(turn.links).toEqual([placeOf(followUp)]);
   });
 
-  it("is linked to that of a wake, below which its turn runs", async () => {
+  it("the trace of a task is linked to that of a wake, below which its turn runs", async () => {
     const server = await serve({
       ...{ card, port: 0, logger: false },
       agent: async ({ cause }) => (cause === "wake" ? completed("done") : park()),
@@ -106,7 +106,7 @@ describe("the trace of a task", () => {
     ["PostgreSQL", hasPostgres, async () => postgresStore({ url: await (await sharedPostgres()).createDatabase() })],
   ];
   it.each(stores.filter(([, isThere]) => isThere))(
-    "continues where another process runs its turn again, in %s",
+    "the trace of a task continues where another process runs its turn again, in %s",
     async (_, __, open) => {
       const store = await open();
       const start = Promise.withResolvers<void>();
@@ -137,7 +137,7 @@ describe("the trace of a task", () => {
     },
   );
 
-  it("is linked to by the call of its webhook, which carries a trace of its own", async () => {
+  it("the trace of a task is linked to by the call of its webhook, which carries a trace of its own", async () => {
     await using hook = await webhook();
     const push = { allow: "loopback" } as const;
     await using server = await serve({ card, agent: async () => completed(), port: 0, logger: false, push });
@@ -159,7 +159,7 @@ describe("the trace of a task", () => {
     expect(hook.calls[0]?.headers["traceparent"]).toBe(`00-${delivery.traceId}-${delivery.spanId}-01`);
   });
 
-  it("has the spans that the agent makes", async () => {
+  it("the trace of a task has the spans that the agent makes", async () => {
     await using here = await served(async function* () {
       yield artifact("half");
       trace.getTracer("model").startSpan("chat").end();
@@ -172,7 +172,7 @@ describe("the trace of a task", () => {
 });
 
 describe("records", () => {
-  it("carry the ids of the trace and the span, and the reference of an error leads to both", async () => {
+  it("records carry the ids of the trace and the span, and the reference of an error leads to both", async () => {
     const { log, logger } = recordingLogger();
     const agent: Agent = async ({ logger: own }) => {
       own.info({}, "said by the agent");

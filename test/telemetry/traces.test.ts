@@ -127,7 +127,7 @@ describe.each(["JSONRPC", "GRPC", "HTTP+JSON", "CONNECT"] as const)("over %s", (
 });
 
 describe("a call between agents of one server", () => {
-  it("is a part of the trace, with the same attributes at both ends and no address", async () => {
+  it("a call between agents of one server is a part of the trace, with the same attributes at both ends", async () => {
     await using server = await serve({
       ...{ port: 0, logger: false },
       agents: {

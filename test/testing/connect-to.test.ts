@@ -7,14 +7,14 @@ import { errorOf, messageOf, say, textIn } from "../support/say.js";
 const card = { name: "Mounted", description: "Has its own card", version: "1" };
 
 describe("a client of an agent without a port", () => {
-  it("calls the agent, and names the interface used", async () => {
+  it("a client of an agent without a port calls the agent, and names the interface used", async () => {
     await using client = await connectTo(async ({ text }) => reply(`heard ${text}`));
     const { parts } = messageOf(await client.sendMessage(say("this")));
     expect(textIn(parts)).toBe("heard this");
     expect(client.connection).toMatchObject({ binding: "urn:trivium:binding:in-process:v1", skipped: [] });
   });
 
-  it("passes secrets and headers to the agent's authenticate", async () => {
+  it("a client of an agent without a port passes secrets and headers to the agent's authenticate", async () => {
     const calls: string[] = [];
     await using client = await connectTo(async () => completed(), {
       authenticate: ({ binding, header }) => {
@@ -27,7 +27,7 @@ describe("a client of an agent without a port", () => {
     expect(calls).toEqual(["in-process Bearer s3cret test"]);
   });
 
-  it("stays in the process when it uses the extended card", async () => {
+  it("a client of an agent without a port stays in the process when it uses the extended card", async () => {
     await using client = await connectTo(async () => reply("pong"), {
       authenticate: () => ({ owner: "somebody" }),
       card: { ...card, extended: () => ({ name: "Extended" }) },
@@ -37,7 +37,7 @@ describe("a client of an agent without a port", () => {
     expect(textIn(messageOf(await client.sendMessage(say("ping"))).parts)).toBe("pong");
   });
 
-  it("follows a stream to its end on the test's clock", async () => {
+  it("a client of an agent without a port follows a stream to its end on the test's clock", async () => {
     const clock = createTestClock();
     await using client = await connectTo(
       async function* ({ signal }) {
@@ -61,7 +61,7 @@ describe("a client of an agent without a port", () => {
     expect(cases).toEqual(["task", "statusUpdate", "statusUpdate"]);
   });
 
-  it("gives up at the time limit of a call, by that clock", async () => {
+  it("a client of an agent without a port gives up at the time limit of a call, by that clock", async () => {
     const clock = createTestClock();
     await using client = await connectTo(() => new Promise(() => {}), { clock });
     const error = errorOf(client.sendMessage(say("go"), { timeoutMs: 1_000 }));
@@ -69,7 +69,7 @@ describe("a client of an agent without a port", () => {
     expect(await error).toMatchObject({ code: "deadlineExceeded" });
   });
 
-  it("closes an agent that was a function, and no other", async () => {
+  it("a client of an agent without a port closes an agent that was a function, and no other", async () => {
     let aborted = false;
     const client = await connectTo(async function* ({ signal }) {
       signal.addEventListener("abort", () => {

@@ -32,13 +32,13 @@ describe("the contract of a task store", () => {
   const model = (tests: readonly ContractTest[]) =>
     tests.find(({ name }) => name.startsWith("does what the model does"));
 
-  it("gives each test its own name", () => {
+  it("the contract of a task store gives each test its own name", () => {
     const names = taskStoreContract(spoilt(() => ({}))).map(({ name }) => name);
     expect(names.length).toBeGreaterThan(50);
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it("finds a store whose fence admits every write, and reports the shortest history", async () => {
+  it("the contract of a task store finds a fence that admits every write, by the shortest history", async () => {
     const make = spoilt((store) => {
       const append = store.append.bind(store);
       return {
@@ -58,7 +58,7 @@ describe("the contract of a task store, on names", () => {
     return { store: Object.assign(store, changes(store)) };
   };
 
-  it("finds a store that lets two tasks have one name", async () => {
+  it("the contract of a task store finds a store that lets two tasks have one name", async () => {
     const make = spoilt((store) => {
       const create = store.create.bind(store);
       return { create: (task) => create(task).catch(() => create({ ...task, name: undefined })) };
@@ -72,7 +72,7 @@ describe("the contract of a task store, on names", () => {
     );
   });
 
-  it("finds a store that shows names to other owners", async () => {
+  it("the contract of a task store finds a store that shows names to other owners", async () => {
     const make = spoilt((store) => {
       const taskNamed = store.taskNamed.bind(store);
       const owners = ["alice", "bob", "ab"];
@@ -96,7 +96,7 @@ describe("the contract of a task store, on names", () => {
 });
 
 describe("the contract of a push store", () => {
-  it("detects one that lets a cursor go back", async () => {
+  it("the contract of a push store detects one that lets a cursor go back", async () => {
     const make = async () => {
       const store = memoryPushStore();
       const set = store.set.bind(store);
@@ -116,7 +116,7 @@ describe("the contract of a push store", () => {
 });
 
 describe("the contract of signals", () => {
-  it("detects ones that notify a listener after it has unsubscribed", async () => {
+  it("the contract of signals detects ones that notify a listener after it has unsubscribed", async () => {
     const make = async () => {
       const listeners: ((hint: { kind: "moved" | "inbox"; taskId: string }) => void)[] = [];
       const signals = {
@@ -147,14 +147,14 @@ describe("the contract of limits that processes share", () => {
     return { here: rates, there: rates, advance: (ms: number) => clock.advance(ms) };
   };
 
-  it("finds a store that forgets what was used already", async () => {
+  it("the contract of shared limits finds a store that forgets what was used already", async () => {
     const forgets = spoilt(({ draw }) => ({ draw: (draws) => draw(draws.map((each) => ({ ...each, used: 0 }))) }));
     expect(await failing(rateStoreContract(forgets))).toContain(
       "limits that processes share count what was used already, whether or not so much is left",
     );
   });
 
-  it("finds a store that counts for each process by itself", async () => {
+  it("the contract of shared limits finds a store that counts for each process by itself", async () => {
     const apart = async () => {
       const clock = createTestClock();
       const advance = (ms: number) => clock.advance(ms);
@@ -167,7 +167,7 @@ describe("the contract of limits that processes share", () => {
     );
   });
 
-  it("finds a store whose windows never end", async () => {
+  it("the contract of shared limits finds a store whose windows never end", async () => {
     const endless = spoilt(({ draw }) => ({
       draw: (draws) => draw(draws.map((each) => ({ ...each, windowMs: 1000 * each.windowMs }))),
     }));

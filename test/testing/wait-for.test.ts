@@ -17,7 +17,7 @@ function steps() {
 
 const immediately = say("go", { configuration: { returnImmediately: true } });
 
-it("returns the task when it reaches a state, and at once if it is there", async () => {
+it("waitFor returns the task when it reaches a state, and at once if it is there", async () => {
   const { agent, go } = steps();
   await using client = await connectTo(agent);
   const { id } = taskOf(await client.sendMessage(immediately));
@@ -28,7 +28,7 @@ it("returns the task when it reaches a state, and at once if it is there", async
   expect((await waitFor(client, id, "input-required")).taskId).toBe(id);
 });
 
-it("returns the task when a predicate accepts it, folded from its events", async () => {
+it("waitFor returns the task when a predicate accepts it, folded from its events", async () => {
   const { agent, go } = steps();
   await using client = await connectTo(agent);
   const { id } = taskOf(await client.sendMessage(immediately));
@@ -37,7 +37,7 @@ it("returns the task when a predicate accepts it, folded from its events", async
   expect((await waiting).artifacts).toMatchObject([{ id: "a", text: "made" }]);
 });
 
-it("reports how the task has ended if that is not what was awaited", async () => {
+it("waitFor reports how the task has ended if that is not what was awaited", async () => {
   await using client = await connectTo(async () => completed());
   const { id } = taskOf(await client.sendMessage(say("go")));
   await expect(waitFor(client, id, "input-required")).rejects.toThrow(
@@ -45,7 +45,7 @@ it("reports how the task has ended if that is not what was awaited", async () =>
   );
 });
 
-it("reports the task's state when the time is over", async () => {
+it("waitFor reports the task's state when the time is over", async () => {
   const { agent, go } = steps();
   await using client = await connectTo(agent);
   const { id } = taskOf(await client.sendMessage(immediately));
@@ -56,7 +56,7 @@ it("reports the task's state when the time is over", async () => {
   go();
 });
 
-it("rejects as the agent does for a task that is none", async () => {
+it("waitFor rejects as the agent does for a task that is none", async () => {
   await using client = await connectTo(async () => completed());
   await expect(waitFor(client, "none", "completed")).rejects.toMatchObject({ code: "taskNotFound" });
 });

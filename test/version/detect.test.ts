@@ -31,12 +31,12 @@ describe("a declared version", () => {
     ["", undefined],
     ["  ", undefined],
     [undefined, undefined],
-  ])("%j is %s", (value, version) => {
+  ])("the declared version %j is %s", (value, version) => {
     expect(declaredVersion(value, all)).toBe(version);
   });
 
   it.each(["0.5", "2.0", "0.4.0", "1", "v1.0", "one", "1.0.0.0", "-1.0", "9".repeat(500)])(
-    "%s is refused with the requested and the served versions",
+    "the declared version %s is refused with the requested and the served versions",
     (value) => {
       expect(() => declaredVersion(value, all)).toThrow(
         expect.objectContaining({
@@ -47,7 +47,7 @@ describe("a declared version", () => {
     },
   );
 
-  it("is refused when it exists and is switched off", () => {
+  it("a declared version is refused when it exists and is switched off", () => {
     expect(() => declaredVersion("0.3", ["1.0"])).toThrow("unsupported A2A version 0.3");
   });
 });
@@ -95,9 +95,12 @@ describe("a JSON-RPC method is taken by", () => {
     ["sendmessage", undefined, "methodNotFound", "methodNotFound"],
     ["message/send", "0.5", "versionNotSupported", "versionNotSupported"],
     ["SendMessage", "2.0", "versionNotSupported", "versionNotSupported"],
-  ])("%s with A2A-Version %s: %s, in strict mode %s", (method, header, lenient, strict) => {
-    expect([takers(method, header, false), takers(method, header, true)]).toEqual([lenient, strict]);
-  });
+  ])(
+    "the JSON-RPC method %s with A2A-Version %s is taken by: %s, in strict mode %s",
+    (method, header, lenient, strict) => {
+      expect([takers(method, header, false), takers(method, header, true)]).toEqual([lenient, strict]);
+    },
+  );
 });
 
 describe("of adapters that accept a call", () => {
@@ -106,17 +109,17 @@ describe("of adapters that accept a call", () => {
   const versions = (declared: string | undefined, strict: boolean, knows: (version: string) => boolean = () => true) =>
     listVersions(adaptersFor({ adapters, strict }, declared, ({ version }) => knows(version)));
 
-  it("the newest comes first for callers without a version, and not at all if they must declare one", () => {
+  it("the newest adapter takes a call without a version first, and none takes it if callers must declare one", () => {
     expect(versions(undefined, false)).toEqual(["1.0", "0.3"]);
     expect(versions(undefined, true)).toEqual(["0.3"]);
   });
 
-  it.each([false, true])("the declared one takes it, strict: %s", (strict) => {
+  it.each([false, true])("the adapter of the declared version takes a call, strict: %s", (strict) => {
     expect(versions("0.3", strict)).toEqual(["0.3"]);
     expect(versions("1.0", strict)).toEqual(["1.0"]);
   });
 
-  it("none accepts an unknown one", () => {
+  it("no adapter accepts an unknown call", () => {
     expect(versions("0.3", false, () => false)).toEqual([]);
     expect(versions("0.3", true, () => false)).toEqual([]);
   });
@@ -131,11 +134,11 @@ describe("the table of versions", () => {
     [["0.1"], ["0.1"]],
     [["0.2", "0.2"], ["0.2"]],
     [undefined, all],
-  ])("gives %j newest first: %j", (names, wanted) => {
+  ])("the table of versions gives %j newest first: %j", (names, wanted) => {
     expect(versionEntries(names).map(({ name }) => name)).toEqual(wanted);
   });
 
-  it("knows no other names", () => {
+  it("the table of versions knows no other names", () => {
     expect(() => versionEntries(["0.3", "0.4"])).toThrow(
       new TypeError('versions: "0.4" is not one of 1.0, 0.3, 0.2, 0.1'),
     );
@@ -143,13 +146,16 @@ describe("the table of versions", () => {
     expect(() => versionEntries([])).toThrow(TypeError);
   });
 
-  it.each(versionTable)("loads $name, which has exactly its listed adapters", async ({ name, load, adapters }) => {
-    const version = await load();
-    expect(version.name).toBe(name);
-    for (const { adapter: kind } of bindings) {
-      const adapter = version[kind];
-      expect([kind, adapter !== undefined]).toEqual([kind, adapters.includes(kind)]);
-      if (adapter !== undefined) expect(adapter.version).toBe(name);
-    }
-  });
+  it.each(versionTable)(
+    "the table of versions loads $name, which has exactly its listed adapters",
+    async ({ name, load, adapters }) => {
+      const version = await load();
+      expect(version.name).toBe(name);
+      for (const { adapter: kind } of bindings) {
+        const adapter = version[kind];
+        expect([kind, adapter !== undefined]).toEqual([kind, adapters.includes(kind)]);
+        if (adapter !== undefined) expect(adapter.version).toBe(name);
+      }
+    },
+  );
 });

@@ -101,14 +101,14 @@ describe.each(sends)("a send of $name", ({ target, bodyOf, waits, ownPush, forei
   const send = async (configuration: JsonValue): Promise<string> =>
     (await line.ask({ target, headers: json, body: JSON.stringify(bodyOf(configuration)) })).text;
 
-  it.each(Object.entries(foreign))("is refused for %s, which is another version's name", async (name, value) => {
+  it.each(Object.entries(foreign))("a send is refused for %s, which is another version's name", async (name, value) => {
     const text = await send({ [name]: value });
     const own = /push/i.test(name) ? ownPush : `configuration.${Object.keys(waits)[0]}`;
     expect(text).toContain(`configuration has ${name}, which is a name of another version: use ${own}`);
     expect(turns).toBe(0);
   });
 
-  it("is accepted with other members that are unknown, and with null for a foreign one", async () => {
+  it("a send is accepted with other members that are unknown, and with null for a foreign one", async () => {
     const nulls = Object.fromEntries(Object.keys(foreign).map((name) => [name, null]));
     const text = await send({ ...nulls, ...waits, kind: "configuration", futureMember: { deep: [1] } });
     expect(text).toContain("done");
@@ -116,7 +116,7 @@ describe.each(sends)("a send of $name", ({ target, bodyOf, waits, ownPush, forei
   });
 });
 
-it("a send that has the own name too is accepted: nothing of it is lost", async () => {
+it("a send that has its own version's name too is accepted: nothing of it is lost", async () => {
   const body = rpcOf("SendMessage", { message, configuration: { blocking: true, returnImmediately: false } });
   expect((await line.ask({ target: "/json-rpc", headers: json, body: JSON.stringify(body) })).text).toContain("done");
 });

@@ -9,7 +9,7 @@ import { v1 } from "../../src/version/v1.0/v1.js";
 const read = (query: string) =>
   readJson(ListTasksRequestSchema, queryToJson(ListTasksRequestSchema, new URLSearchParams(query)));
 
-it("reads every kind of parameter, and ignores unknown ones", () => {
+it("a query is read with every kind of parameter, and unknown ones are ignored", () => {
   const { message, violations } = read(
     "contextId=c%20%2B1&status=TASK_STATE_WORKING&pageSize=2&includeArtifacts=true&historyLength=0&statusTimestampAfter=2026-05-01T00%3A00%3A00.000Z&A2A-Version=1.0&x=1",
   );
@@ -24,7 +24,7 @@ it("reads every kind of parameter, and ignores unknown ones", () => {
   });
 });
 
-it.each(["tags=a&tags=b", "tags=a,b"])("reads the list %s", (query) => {
+it.each(["tags=a&tags=b", "tags=a,b"])("a query is read with the list %s", (query) => {
   expect(queryToJson(AgentSkillSchema, new URLSearchParams(query))).toEqual({ tags: ["a", "b"] });
 });
 
@@ -35,11 +35,11 @@ describe("a bad parameter", () => {
     ["pageSize=many", "pageSize", "must be an integer of 32 bits"],
     ["includeArtifacts=yes", "includeArtifacts", "must be true or false, not a string"],
     ["statusTimestampAfter=1", "statusTimestampAfter", "must be an ISO 8601 time such as 2026-03-04T05:06:07.000Z"],
-  ])("%s is named", (query, field, description) => {
+  ])("a bad parameter is named: %s", (query, field, description) => {
     expect(read(query).violations).toEqual([{ field, description }]);
   });
 
-  it("is named together with the others (E-26)", () => {
+  it("a bad parameter is named together with the others (E-26)", () => {
     const adapter = v1.httpJson;
     const json = adapter?.readQuery(
       findOperation("listTasks"),
@@ -56,7 +56,7 @@ describe("a bad parameter", () => {
   });
 });
 
-it("writes parameters that it reads", () => {
+it("a query is written with parameters that are read back", () => {
   const json = { contextId: "a&b=ü", status: "TASK_STATE_FAILED", pageSize: 7, includeArtifacts: false, tenant: "" };
   expect(queryToJson(ListTasksRequestSchema, new URLSearchParams(queryFromJson(json).toString()))).toEqual({
     ...json,
@@ -64,6 +64,6 @@ it("writes parameters that it reads", () => {
   });
 });
 
-it("has no form for an object", () => {
+it("a query has no form for an object", () => {
   expect(() => queryFromJson({ metadata: {} })).toThrow(TypeError);
 });

@@ -19,7 +19,7 @@ function source(server: AuthorizationServer, parameters: Readonly<Record<string,
   return { pages, source: credentialSource(card, { login }, { fetch, cardUrl: server.url }) };
 }
 
-it("exchanges the code with the verifier of the challenge that the page got", async () => {
+it("the authorization code flow exchanges the code with the verifier of the challenge that the page got", async () => {
   await using server = await authorizationServer(() => tokenAnswer("t"));
   const { source: credentials, pages } = source(server, { code: "c/1+2" });
   expect(await credentials.get(undefined)).toEqual(bearer("t"));
@@ -41,7 +41,7 @@ it.each<[string, Readonly<Record<string, string>>, string]>([
   ["another issuer", { code: "c", iss: "https://evil.example" }, "is for another request: its state or issuer differs"],
   ["an error", { error: "login_required", error_description: "hush" }, "refused: login_required"],
   ["a text for an error", { error: "your session hush has ended" }, "refused: an error that OAuth does not know"],
-])("an answer with %s ends the sign-in, and nothing of it is shown", async (_, parameters, message) => {
+])("an answer with %s ends the sign-in, and nothing of the answer is shown", async (_, parameters, message) => {
   await using server = await authorizationServer(() => tokenAnswer("t"));
   const error = await errorOf(source(server, parameters).source.get(undefined));
   expect(error).toMatchObject({ code: "unauthenticated", message: expect.stringContaining(message) });

@@ -10,7 +10,7 @@ const insufficient = (scope: string) =>
   refusal(`Bearer error="insufficient_scope", scope="${scope}"`, "permissionDenied");
 
 describe("the token request", () => {
-  it("authenticates the client by HTTP Basic, each half form-encoded", async () => {
+  it("the token request authenticates the client by HTTP Basic, each half form-encoded", async () => {
     await using server = await counted();
     const source = clientSource(
       `${server.url}/token`,
@@ -24,7 +24,7 @@ describe("the token request", () => {
     expect(headers?.accept).toBe("application/json");
   });
 
-  it("authenticates the client in the form when configured, with further fields", async () => {
+  it("the token request authenticates the client in the form when configured, with further fields", async () => {
     await using server = await counted();
     const secret = { authentication: "client_secret_post", parameters: { audience: "port" } } as const;
     await clientSource(server.url, secret).get(undefined);
@@ -38,14 +38,14 @@ describe("the token request", () => {
     });
   });
 
-  it("of a client without a secret sends only its id", async () => {
+  it("the token request of a client without a secret sends only its id", async () => {
     await using server = await counted();
     await clientSource(server.url, { clientSecret: undefined }).get(undefined);
     expect(server.requests[0]?.form).toEqual({ grant_type: "client_credentials", client_id: "berth" });
     expect(server.requests[0]?.headers.authorization).toBeUndefined();
   });
 
-  it("goes only to trusted origins, if any are configured", async () => {
+  it("the token request goes only to trusted origins, if any are configured", async () => {
     await using server = await counted();
     const elsewhere = clientSource(server.url, { trustedOrigins: ["https://login.example"] });
     const error = await errorOf(elsewhere.get(undefined));
@@ -57,7 +57,7 @@ describe("the token request", () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it("does not go over plaintext to another machine unless that is allowed", async () => {
+  it("the token request does not go over plaintext to another machine unless that is allowed", async () => {
     const called: string[] = [];
     const fetch = async (url: string | URL | Request): Promise<Response> => {
       called.push(String(url));
@@ -74,14 +74,14 @@ describe("the token request", () => {
     expect(called).toEqual(["http://login.example/token", "https://login.example/token"]);
   });
 
-  it("that is refused names the OAuth error", async () => {
+  it("the token request that is refused names the OAuth error", async () => {
     await using server = await authorizationServer(() => errorAnswer("invalid_client", 401));
     const error = await errorOf(clientSource(server.url).get(undefined));
     expect(error).toMatchObject({ code: "unauthenticated", metadata: { oauthError: "invalid_client" } });
     expect(error.message).toBe(`the token endpoint ${server.url}/ refused: invalid_client`);
   });
 
-  it("is sent again after one that failed", async () => {
+  it("the token request is sent again after one that failed", async () => {
     await using server = await authorizationServer((_, place) =>
       place === 1 ? errorAnswer("server_error", 500) : tokenAnswer("t"),
     );
@@ -92,7 +92,7 @@ describe("the token request", () => {
 });
 
 describe("a token", () => {
-  it("is kept until shortly before it expires", async () => {
+  it("a token is kept until shortly before it expires", async () => {
     await using server = await counted({ expires_in: 600 });
     const clock = createVirtualClock();
     const source = clientSource(server.url, {}, { clock });
@@ -104,7 +104,7 @@ describe("a token", () => {
     expect(clock.pending()).toEqual([]);
   });
 
-  it("of a short life is kept for nine tenths of it", async () => {
+  it("a token of a short life is kept for nine tenths of it", async () => {
     await using server = await counted({ expires_in: "10" });
     const clock = createVirtualClock();
     const source = clientSource(server.url, {}, { clock });
@@ -115,7 +115,7 @@ describe("a token", () => {
     expect(await source.get(undefined)).toEqual(bearer("t2"));
   });
 
-  it("without an expiry is kept until it is refused, one with a distant expiry for a day", async () => {
+  it("a token without an expiry is kept until it is refused, one with a distant expiry for a day", async () => {
     await using server = await authorizationServer((_, place) =>
       tokenAnswer(`t${place}`, { expires_in: place === 1 ? undefined : 1e300 }),
     );
@@ -129,7 +129,7 @@ describe("a token", () => {
     expect(await source.get(undefined)).toEqual(bearer("t3"));
   });
 
-  it("is asked for once by all calls that wait for it", async () => {
+  it("a token is asked for once by all calls that wait for it", async () => {
     await using server = await counted();
     const source = clientSource(server.url);
     const credentials = await Promise.all(Array.from({ length: 20 }, () => source.get(undefined)));
@@ -137,7 +137,7 @@ describe("a token", () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it("is renewed once for all calls that were refused with it", async () => {
+  it("a token is renewed once for all calls that were refused with it", async () => {
     await using server = await counted();
     const source = clientSource(server.url);
     const refused = await source.get(undefined);
@@ -147,7 +147,7 @@ describe("a token", () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it("is not waited for by a call that has been aborted, and the others get it", async () => {
+  it("a token is not waited for by a call that has been aborted, and the others get it", async () => {
     const release = Promise.withResolvers<void>();
     await using server = await authorizationServer(async () => {
       await release.promise;
@@ -165,7 +165,7 @@ describe("a token", () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it("is given up when the last call that waits has been aborted", async () => {
+  it("a token is given up when the last call that waits has been aborted", async () => {
     await using server = await authorizationServer((_, place) => (place === 1 ? () => {} : tokenAnswer("t")));
     const clock = createVirtualClock();
     const source = clientSource(server.url, {}, { clock });
@@ -181,7 +181,7 @@ describe("a token", () => {
 });
 
 describe("a refusal", () => {
-  it("that is no challenge of the token changes nothing", async () => {
+  it("a refusal that is no challenge of the token changes nothing", async () => {
     await using server = await counted();
     const source = clientSource(server.url);
     const refused = await source.get(undefined);
@@ -189,7 +189,7 @@ describe("a refusal", () => {
     expect(await source.get(undefined)).toEqual(refused);
   });
 
-  it("for its scopes is answered by a token that has them too", async () => {
+  it("a refusal of a token for its scopes is answered by a token that has them too", async () => {
     await using server = await counted({ refresh_token: "r" });
     const source = clientSource(server.url, {}, { scopes: ["read"] });
     const refused = await source.get(undefined);
@@ -202,7 +202,7 @@ describe("a refusal", () => {
   it.each<[string, Answer, boolean]>([
     ["does not grant", errorAnswer("invalid_scope"), false],
     ["cannot grant now", { status: 503, json: {} }, true],
-  ])("for scopes that the server %s leaves other calls their token", async (_, answer, again) => {
+  ])("a refusal for scopes that the server %s leaves other calls their token", async (_, answer, again) => {
     await using server = await authorizationServer(({ form }, place) =>
       form["scope"] === "read" ? tokenAnswer(`t${place}`) : answer,
     );
@@ -218,7 +218,7 @@ describe("a refusal", () => {
     expect(await source.renew(refused, refusal(), undefined)).toEqual(bearer(`t${server.requests.length}`));
   });
 
-  it("adds 64 scopes at most, whatever the agent names", async () => {
+  it("a refusal of a token adds 64 scopes at most, whatever the agent names", async () => {
     await using server = await counted();
     const source = clientSource(server.url, {}, { scopes: ["read"] });
     let current = await source.get(undefined);
@@ -230,7 +230,7 @@ describe("a refusal", () => {
     expect(await source.renew(current, insufficient("one-more"), undefined)).toBeUndefined();
   });
 
-  it("cannot widen scopes that the caller has chosen", async () => {
+  it("a refusal of a token cannot widen scopes that the caller has chosen", async () => {
     await using server = await counted();
     const source = clientSource(server.url, { scopes: ["read"] }, { scopes: ["all"] });
     const refused = await source.get(undefined);
@@ -242,7 +242,7 @@ describe("a refusal", () => {
 describe("a refresh token", () => {
   const refresh = { grant_type: "refresh_token", refresh_token: "r1" };
 
-  it("is used for the next token at its own endpoint, and kept until replaced", async () => {
+  it("a refresh token is used for the next token at its own endpoint, and kept until replaced", async () => {
     await using server = await authorizationServer((_, place) =>
       tokenAnswer(`t${place}`, { expires_in: 10, refresh_token: ["r1", undefined, "r2"][place - 1] }),
     );
@@ -260,7 +260,7 @@ describe("a refresh token", () => {
     ]);
   });
 
-  it("that is no longer accepted restarts the flow", async () => {
+  it("a refresh token that is no longer accepted restarts the flow", async () => {
     await using server = await authorizationServer(({ form }, place) =>
       form["grant_type"] === "refresh_token"
         ? errorAnswer("invalid_grant")
@@ -276,7 +276,7 @@ describe("a refresh token", () => {
     ]);
   });
 
-  it("is kept when the server cannot be reached", async () => {
+  it("a refresh token is kept when the server cannot be reached", async () => {
     await using server = await authorizationServer((_, place) =>
       place === 2 ? { status: 503, json: {} } : tokenAnswer(`t${place}`, { refresh_token: "r1" }),
     );

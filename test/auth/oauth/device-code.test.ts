@@ -46,7 +46,7 @@ function device(server: AuthorizationServer, secret: Partial<OAuthSecret> = {}) 
   return { source, prompts, clock, pass };
 }
 
-it("shows the user where to agree, and asks until they have", async () => {
+it("the device code flow shows the user where to agree, and asks until they have", async () => {
   await using server = await deviceServer([pending, pending, tokenAnswer("t")]);
   const { source, prompts, pass } = device(server);
   const waiting = source.get(undefined);
@@ -70,7 +70,7 @@ it("shows the user where to agree, and asks until they have", async () => {
   expect(polls).toEqual([1, 2, 3].map(() => ["/token", grant]));
 });
 
-it("polls at the server's interval, and slower when told to slow down or after a failed poll", async () => {
+it("the device code flow polls at the server's interval, and slower when told to or after a failed poll", async () => {
   const unwell: Answer = { status: 503, json: {} };
   await using server = await deviceServer([errorAnswer("slow_down"), pending, unwell, tokenAnswer("t")], {
     json: { ...code, interval: 2 },
@@ -81,7 +81,7 @@ it("polls at the server's interval, and slower when told to slow down or after a
   expect(await waiting).toEqual(bearer("t"));
 });
 
-it("cancels the body of an answer that it does not read", async () => {
+it("the device code flow cancels the body of an answer that it does not read", async () => {
   const page: Answer = (response) => response.writeHead(503, { "content-type": "text/html" }).write("<p>");
   await using server = await deviceServer([page, tokenAnswer("t")]);
   const { source, pass } = device(server);
@@ -96,7 +96,7 @@ it("cancels the body of an answer that it does not read", async () => {
 it.each([
   [0.001, 1000],
   [1e9, 300_000],
-])("keeps an interval of %s seconds within bounds", async (interval, ms) => {
+])("the device code flow keeps an interval of %s seconds within bounds", async (interval, ms) => {
   await using server = await deviceServer([tokenAnswer("t")], { json: { ...code, interval } });
   const { source, pass } = device(server);
   const waiting = source.get(undefined);
@@ -104,20 +104,23 @@ it.each([
   expect(await waiting).toEqual(bearer("t"));
 });
 
-it.each(["access_denied", "expired_token", "invalid_grant"])("ends when the server answers %s", async (error) => {
-  await using server = await deviceServer([pending, errorAnswer(error)]);
-  const { source, prompts, pass } = device(server);
-  const refused = errorOf(source.get(undefined));
-  await pass(5000);
-  await pass(5000);
-  expect(await refused).toMatchObject({ code: "unauthenticated", metadata: { oauthError: error } });
-  const again = errorOf(source.get(undefined));
-  await pass(5000);
-  await again;
-  expect(prompts).toHaveLength(2);
-});
+it.each(["access_denied", "expired_token", "invalid_grant"])(
+  "the device code flow ends when the server answers %s",
+  async (error) => {
+    await using server = await deviceServer([pending, errorAnswer(error)]);
+    const { source, prompts, pass } = device(server);
+    const refused = errorOf(source.get(undefined));
+    await pass(5000);
+    await pass(5000);
+    expect(await refused).toMatchObject({ code: "unauthenticated", metadata: { oauthError: error } });
+    const again = errorOf(source.get(undefined));
+    await pass(5000);
+    await again;
+    expect(prompts).toHaveLength(2);
+  },
+);
 
-it("ends when the code has expired, whatever the server answers", async () => {
+it("the device code flow ends when the code has expired, whatever the server answers", async () => {
   await using server = await deviceServer([pending], { json: { ...code, expires_in: 12 } });
   const { source, pass } = device(server);
   const refused = errorOf(source.get(undefined));
@@ -126,7 +129,7 @@ it("ends when the code has expired, whatever the server answers", async () => {
   expect(server.requests).toHaveLength(3);
 });
 
-it("asks the user once for all calls that wait", async () => {
+it("the device code flow asks the user once for all calls that wait", async () => {
   await using server = await deviceServer([tokenAnswer("t")]);
   const { source, prompts, pass } = device(server);
   const waiting = Promise.all([source.get(undefined), source.get(undefined)]);
@@ -135,7 +138,7 @@ it("asks the user once for all calls that wait", async () => {
   expect(prompts).toHaveLength(1);
 });
 
-it("keeps the code that the user has seen when a call follows an aborted one", async () => {
+it("the device code flow keeps the code that the user has seen when a call follows an aborted one", async () => {
   await using server = await deviceServer([pending, tokenAnswer("t")]);
   const { source, prompts, clock, pass } = device(server);
   const leaving = new AbortController();
@@ -151,7 +154,7 @@ it("keeps the code that the user has seen when a call follows an aborted one", a
   expect(prompts).toHaveLength(1);
 });
 
-it("refreshes without asking the user again", async () => {
+it("the device code flow refreshes without asking the user again", async () => {
   await using server = await deviceServer([tokenAnswer("t1", { refresh_token: "r" }), tokenAnswer("t2")]);
   const { source, prompts, pass } = device(server);
   const waiting = source.get(undefined);
@@ -162,7 +165,7 @@ it("refreshes without asking the user again", async () => {
   expect(prompts).toHaveLength(1);
 });
 
-it("asks the user again when a token is refused and nothing refreshes it", async () => {
+it("the device code flow asks the user again when a token is refused and nothing refreshes it", async () => {
   await using server = await deviceServer([tokenAnswer("t1"), tokenAnswer("t2")]);
   const { source, prompts, pass } = device(server);
   const waiting = source.get(undefined);
@@ -173,7 +176,7 @@ it("asks the user again when a token is refused and nothing refreshes it", async
   expect(prompts).toHaveLength(2);
 });
 
-it("fails when the prompt does", async () => {
+it("the device code flow fails when the prompt does", async () => {
   await using server = await deviceServer([tokenAnswer("t")]);
   const { source, clock } = device(server, {
     deviceCode: () => {
@@ -196,7 +199,7 @@ it.each<[string, Readonly<Record<string, unknown>>, string]>([
   ["no expiry", { expires_in: undefined }, "has no expires_in"],
   ["a negative expiry", { expires_in: -5 }, "expires_in of"],
   ["a negative interval", { interval: -5 }, "interval of"],
-])("refuses a server that gives %s, before the user sees it", async (_, more, message) => {
+])("the device code flow refuses a server that gives %s, before the user sees it", async (_, more, message) => {
   await using server = await deviceServer([tokenAnswer("t")], { json: { ...code, ...more } });
   const { source, prompts } = device(server);
   const error = await errorOf(source.get(undefined));

@@ -26,18 +26,21 @@ async function provider(document: (url: string) => unknown, token: Answer = toke
   return server;
 }
 
-it.each(["", "/", "/tenant", "/tenant/"])("finds the token endpoint of the issuer at its path '%s'", async (path) => {
-  await using server = await provider((url) => ({ issuer: url + path, token_endpoint: `${url}/token` }));
-  const credentials = source(server.url + path.replace(/\/$/, "") + wellKnown);
-  const refused = await credentials.get(undefined);
-  expect(refused).toEqual(bearer("t"));
-  await credentials.renew(refused, refusal(), undefined);
-  expect(server.requests.map(({ path }) => path)).toEqual([path.replace(/\/$/, "") + wellKnown, "/token", "/token"]);
-  expect(server.requests[0]?.headers.authorization).toBeUndefined();
-  expect(server.requests[1]?.form).toEqual({ grant_type: "client_credentials", scope: "port" });
-});
+it.each(["", "/", "/tenant", "/tenant/"])(
+  "OAuth discovery finds the token endpoint of the issuer at its path '%s'",
+  async (path) => {
+    await using server = await provider((url) => ({ issuer: url + path, token_endpoint: `${url}/token` }));
+    const credentials = source(server.url + path.replace(/\/$/, "") + wellKnown);
+    const refused = await credentials.get(undefined);
+    expect(refused).toEqual(bearer("t"));
+    await credentials.renew(refused, refusal(), undefined);
+    expect(server.requests.map(({ path }) => path)).toEqual([path.replace(/\/$/, "") + wellKnown, "/token", "/token"]);
+    expect(server.requests[0]?.headers.authorization).toBeUndefined();
+    expect(server.requests[1]?.form).toEqual({ grant_type: "client_credentials", scope: "port" });
+  },
+);
 
-it("finds the endpoint of the device code flow", async () => {
+it("OAuth discovery finds the endpoint of the device code flow", async () => {
   await using server = await provider((url) => ({
     issuer: url,
     token_endpoint: `${url}/token`,
@@ -54,14 +57,14 @@ it.each<[string, unknown, string]>([
   ["another issuer", { issuer: "https://other.example", token_endpoint: "https://other.example/token" }, "issuer of"],
   ["no issuer", { token_endpoint: "https://other.example/token" }, "has no issuer"],
   ["a list", [], "no JSON object"],
-])("refuses a document with %s", async (_, document, message) => {
+])("OAuth discovery refuses a document with %s", async (_, document, message) => {
   await using server = await provider(() => document);
   const error = await errorOf(source(server.url + wellKnown).get(undefined));
   expect(error).toMatchObject({ code: "unauthenticated" });
   expect(error.message).toContain(message);
 });
 
-it("refuses a document without a token endpoint, and one without a device endpoint when that is needed", async () => {
+it("OAuth discovery refuses a document without the token endpoint or device endpoint it needs", async () => {
   await using bare = await provider((url) => ({ issuer: url }));
   expect((await errorOf(source(bare.url + wellKnown).get(undefined))).message).toContain("has no token_endpoint");
   await using server = await provider((url) => ({ issuer: url, token_endpoint: `${url}/token` }));
@@ -69,18 +72,18 @@ it("refuses a document without a token endpoint, and one without a device endpoi
   expect(error.message).toContain("no device authorization endpoint");
 });
 
-it("sends no secret to a token endpoint over plaintext on another machine", async () => {
+it("OAuth discovery sends no secret to a token endpoint over plaintext on another machine", async () => {
   await using server = await provider((url) => ({ issuer: url, token_endpoint: "http://login.example/token" }));
   const error = await errorOf(source(server.url + wellKnown).get(undefined));
   expect(error.message).toContain("the token endpoint http://login.example/token is not https");
 });
 
-it("reads no document over plaintext from another machine", async () => {
+it("OAuth discovery reads no document over plaintext from another machine", async () => {
   const error = await errorOf(source(`http://login.example${wellKnown}`).get(undefined));
   expect(error.message).toContain("is not https");
 });
 
-it("fetches the document again after a failed fetch", async () => {
+it("OAuth discovery fetches the document again after a failed fetch", async () => {
   let requestCount = 0;
   await using server = await provider((url) => {
     requestCount += 1;

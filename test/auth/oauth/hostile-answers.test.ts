@@ -62,7 +62,7 @@ it("an answer of 65,536 bytes is read, one of a byte more is not", async () => {
   expect((await errorOf(clientSource(server.url).get(undefined))).message).toContain("over the limit of 65536 bytes");
 });
 
-it("a redirect is not followed", async () => {
+it("a redirect of a token endpoint is not followed", async () => {
   await using other = await authorizationServer(() => tokenAnswer("t"));
   await using server = await authorizationServer(
     () => (response) => response.writeHead(307, { location: other.url }).end(),
@@ -73,14 +73,14 @@ it("a redirect is not followed", async () => {
   expect(other.requests).toHaveLength(0);
 });
 
-it("a server that is not well is unavailable", async () => {
+it("an authorization server that is not well is unavailable", async () => {
   await using server = await authorizationServer(() => ({ status: 502, json: {} }));
   const error = await errorOf(clientSource(server.url).get(undefined));
   expect(error).toMatchObject({ code: "unavailable" });
   expect(error.message).toContain("HTTP status 502");
 });
 
-it("a server that is not there is unavailable", async () => {
+it("an authorization server that is not there is unavailable", async () => {
   const server = await authorizationServer(() => tokenAnswer("t"));
   await server[Symbol.asyncDispose]();
   const error = await errorOf(clientSource(server.url).get(undefined));
@@ -91,7 +91,7 @@ it("a server that is not there is unavailable", async () => {
 it.each<[string, Answer]>([
   ["never answers", () => {}],
   ["never ends its answer", (response) => response.writeHead(200, json).write("{")],
-])("a server that %s is given up after ten seconds", async (_, answer) => {
+])("an authorization server that %s is given up after ten seconds", async (_, answer) => {
   await using server = await authorizationServer(() => answer);
   const clock = createVirtualClock();
   const refused = errorOf(clientSource(server.url, {}, { clock }).get(undefined));

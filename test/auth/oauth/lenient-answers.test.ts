@@ -90,7 +90,7 @@ describe.each(grants)("a token of the grant %s", (grant) => {
           .writeHead(200, { "content-type": "application/vnd.login+json; charset=utf-8" })
           .end(JSON.stringify({ access_token: "t", token_type: "bearer" })),
     ],
-  ])("%s is taken", async (_, answer) => {
+  ])("a token %s is taken", async (_, answer) => {
     const { credential, form } = await request(grant, [answer]);
     expect(credential).toEqual(bearer("t"));
     expect(form?.["grant_type"]?.split(":").at(-1)).toBe(grant);
@@ -99,7 +99,7 @@ describe.each(grants)("a token of the grant %s", (grant) => {
   it.each<[string, number]>([
     ["success", 200],
     ["a failure of the server", 500],
-  ])("is refused by its error where the status says %s", async (_, status) => {
+  ])("a token is refused by its error where the status says %s", async (_, status) => {
     const refused = errorOf(request(grant, [{ status, json: { error: "unauthorized_client", access_token: "t" } }]));
     expect(await refused).toMatchObject({
       code: "unauthenticated",
@@ -109,7 +109,7 @@ describe.each(grants)("a token of the grant %s", (grant) => {
 });
 
 describe("a device", () => {
-  it("waits for the user where the server says so with status 200, as GitHub does", async () => {
+  it("a device waits for the user where the server says so with status 200, as GitHub does", async () => {
     const wait: Answer = { status: 200, json: { error: "authorization_pending", error_description: "…" } };
     expect((await request("device_code", [wait, wait, tokenAnswer("t")])).credential).toEqual(bearer("t"));
   });
@@ -117,12 +117,12 @@ describe("a device", () => {
   it.each<[string, object]>([
     ["numbers as text", { expires_in: "600", interval: "5" }],
     ["optional members that are null", { interval: null, verification_uri_complete: null }],
-  ])("takes a code with %s", async (_, more) => {
+  ])("a device takes a code with %s", async (_, more) => {
     const start = { json: { ...code, ...more } };
     expect((await request("device_code", [tokenAnswer("t")], start)).credential).toEqual(bearer("t"));
   });
 
-  it("with a secret sends its id in the form too", async () => {
+  it("a device with a secret sends its id in the form too", async () => {
     const { form } = await request("device_code", [tokenAnswer("t")], undefined, { clientSecret: "s" });
     expect(form?.["client_id"]).toBe("berth");
   });

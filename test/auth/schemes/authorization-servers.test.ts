@@ -96,18 +96,18 @@ describe("tokens of a provider", () => {
 
   const robot = { subject: "robot", scopes: ["read"] };
 
-  it("are checked with the keys that the provider's metadata names", async () => {
+  it("tokens of a provider are checked with the keys that the provider's metadata names", async () => {
     const discoveryUrl = `${origin}/.well-known/openid-configuration`;
     const check = openIdConnect({ discoveryUrl, audience: "urn:weather" }).open(environment());
     expect(await check(bearer(await tokenFor("urn:weather")))).toMatchObject({ ...robot, issuer: origin });
   });
 
-  it("are found by the issuer alone", async () => {
+  it("tokens of a provider are found by the issuer alone", async () => {
     const check = bearerJwt({ issuer: origin, audience: "urn:weather" }).open(environment());
     expect(await check(bearer(await tokenFor("urn:weather")))).toMatchObject({ ...robot, issuer: origin });
   });
 
-  it("are refused when they are for another agent", async () => {
+  it("tokens of a provider are refused when they are for another agent", async () => {
     const check = bearerJwt({ issuer: origin, audience: "urn:travel" }).open(environment());
     const refused = await Promise.resolve(check(bearer(await tokenFor("urn:weather")))).catch(
       (error: unknown) => error,
@@ -120,7 +120,7 @@ describe("tokens of a provider", () => {
     return { endpoint: `${origin}/token/introspection`, clientId: client.id, clientSecret: client.secret, ...more };
   };
 
-  it("that are opaque are asked about, once while the answer is believed", async () => {
+  it("opaque tokens are asked about, once while the answer is believed", async () => {
     const clock = createTestClock({ start: Date.now() });
     const check = oauth2({ flows: flows(), introspection: introspection() }).open(environment(clock));
     const token = await tokenFor("urn:opaque");
@@ -132,7 +132,7 @@ describe("tokens of a provider", () => {
     await expect(Promise.resolve(check(bearer(token)))).rejects.toThrow("the token is invalid, expired or revoked");
   });
 
-  it("that are opaque are refused when they are for another agent", async () => {
+  it("opaque tokens are refused when they are for another agent", async () => {
     const check = oauth2({ flows: flows(), introspection: introspection({ audience: "urn:travel" }) }).open(
       environment(),
     );
@@ -140,7 +140,7 @@ describe("tokens of a provider", () => {
     await expect(refused).rejects.toThrow("the token's claim aud does not name this agent");
   });
 
-  it("that are opaque are asked about once by calls at the same time, and again after a refusal", async () => {
+  it("opaque tokens are asked about once by calls at the same time, and again after a refusal", async () => {
     let requestCount = 0;
     const server = createServer((_, response) => {
       requestCount += 1;
@@ -157,7 +157,7 @@ describe("tokens of a provider", () => {
     await closed(server);
   });
 
-  it("that are opaque are refused when they are nested too deep to be walked", async () => {
+  it("opaque tokens are refused when they are nested too deep to be walked", async () => {
     const levels = 100_000;
     const server = createServer((_, response) => {
       response.writeHead(200, { "content-type": "application/json" });
@@ -170,7 +170,7 @@ describe("tokens of a provider", () => {
     await closed(server);
   });
 
-  it("cannot be checked while the provider does not answer, which is not the caller's fault", async () => {
+  it("opaque tokens cannot be checked while the provider is silent, which is not the caller's fault", async () => {
     const endpoint = `${origin}/nothing`;
     const check = oauth2({ flows: flows(), introspection: introspection({ endpoint }) }).open(environment());
     const refused = await Promise.resolve(check(bearer("t"))).catch((error: unknown) => error);
@@ -263,7 +263,7 @@ describe("keys of an issuer", () => {
 
   const first = ([key]: readonly Pair[]): Pair => key ?? pair("none");
 
-  it("are found by OAuth metadata too, kept, and asked for anew at most once for keys that are not known", async () => {
+  it("keys of an issuer are found by OAuth metadata too, kept, and asked for once for unknown keys", async () => {
     await using server = await rotatingIssuer();
     const check = bearerJwt({ issuer: server.origin, audience: "weather" }).open(environment());
     const identity = async (token: string): Promise<Identity | undefined> => check(bearer(token));
@@ -275,7 +275,7 @@ describe("keys of an issuer", () => {
     expect(server.requests).toBeLessThanOrEqual(2);
   });
 
-  it("have to be named by a token only if several fit", async () => {
+  it("keys of an issuer have to be named by a token only if several fit", async () => {
     await using server = await rotatingIssuer();
     const { privateKey } = first(server.keys);
     const checkOf = () => bearerJwt({ issuer: server.origin, audience: "weather" }).open(environment());
@@ -286,7 +286,7 @@ describe("keys of an issuer", () => {
     );
   });
 
-  it("cannot be read while the issuer is down, which is said once in a while and not asked for by each call", async () => {
+  it("keys of an issuer that is down cannot be read, which is logged once and not asked each time", async () => {
     await using server = await rotatingIssuer();
     server.fail();
     const check = bearerJwt({ issuer: server.origin, audience: "weather" }).open(environment());
@@ -296,7 +296,7 @@ describe("keys of an issuer", () => {
     }
   });
 
-  it("at a URL that is down are asked for once in a while too", async () => {
+  it("keys of an issuer at a URL that is down are asked for once in a while too", async () => {
     await using server = await rotatingIssuer();
     server.fail();
     const clock = createTestClock({ start: Date.now() });
@@ -323,7 +323,7 @@ describe("keys of an issuer", () => {
     return { clock, log, ask };
   }
 
-  it("serve while the issuer is down, for 24 hours, and it is asked every 5 s at most", async () => {
+  it("keys of an issuer serve while it is down, for 24 hours, and it is asked every 5 s at most", async () => {
     await using server = await rotatingIssuer();
     const { clock, log, ask } = await checking(server);
     server.fail();
@@ -341,7 +341,7 @@ describe("keys of an issuer", () => {
     await expect(ask()).rejects.toMatchObject({ code: "unavailable" });
   });
 
-  it("that are removed are gone with the first answer without them, also for tokens that were believed", async () => {
+  it("keys of an issuer that are removed are gone with the next answer, also for believed tokens", async () => {
     await using server = await rotatingIssuer();
     const { clock, ask } = await checking(server);
     const removed = server.tokenBy(first(server.keys));
@@ -356,7 +356,7 @@ describe("keys of an issuer", () => {
     await expect(ask(removed)).rejects.toThrow("a key that its issuer does not list");
   });
 
-  it("of an issuer that no longer answers keep no call waiting once that is known", async () => {
+  it("keys of an issuer that no longer answers keep no call waiting once that is known", async () => {
     await using server = await rotatingIssuer();
     const { clock, ask } = await checking(server);
     server.fail();
@@ -368,7 +368,7 @@ describe("keys of an issuer", () => {
     (await release)();
   });
 
-  it("are found again where the issuer has moved them", async () => {
+  it("keys of an issuer are found again where it has moved them", async () => {
     await using server = await rotatingIssuer();
     const { clock, ask } = await checking(server);
     server.list(pair("b"));

@@ -49,7 +49,7 @@ function check(options: Partial<BearerJwtOptions> = {}, clock = createTestClock(
 }
 
 describe("a JSON Web Token", () => {
-  it("names its subject, issuer, scopes and claims", async () => {
+  it("a JSON Web Token names its subject, issuer, scopes and claims", async () => {
     expect(await check()(token())).toEqual({ subject: "alice", issuer, scopes: ["read", "write"], claims });
   });
 
@@ -60,7 +60,7 @@ describe("a JSON Web Token", () => {
     ["one audience of several", { ...claims, aud: ["other", audience] }, { subject: "alice" }],
     ["a clock that is 20 s ahead", { ...claims, nbf: seconds + 20 }, { subject: "alice" }],
     ["a clock that is 20 s behind", { ...claims, exp: seconds - 20 }, { subject: "alice" }],
-  ])("is taken with %s", async (_, payload, identity) => {
+  ])("a JSON Web Token is taken with %s", async (_, payload, identity) => {
     expect(await check()(token(payload))).toMatchObject(identity);
   });
 
@@ -116,7 +116,7 @@ describe("a JSON Web Token", () => {
       "the token is nested more than 32 deep",
     ],
     ["was changed", token().replace(/.$/, (last) => (last === "A" ? "Q" : "A")), "the token is not valid"],
-  ])("is refused when it %s", async (_, bearer, message) => {
+  ])("a JSON Web Token is refused when it %s", async (_, bearer, message) => {
     const refused = await check()(bearer).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(CredentialError);
     expect((refused as Error).message).toBe(message);
@@ -124,7 +124,7 @@ describe("a JSON Web Token", () => {
     await expect(check()(bearer)).rejects.toThrow(message);
   });
 
-  it("of one issuer is not taken by the keys of another, where both are accepted", async () => {
+  it("a JSON Web Token of one issuer is not taken by the keys of another, where both are accepted", async () => {
     const second = "https://second.example";
     const environment = { ...unreachable, clock: createTestClock({ start: now }) };
     const schemes = {
@@ -142,7 +142,7 @@ describe("a JSON Web Token", () => {
     await expect(owner(second)).rejects.toMatchObject({ code: "unauthenticated" });
   });
 
-  it("that was taken a moment ago is not verified again, and expires all the same", async () => {
+  it("a JSON Web Token that was taken a moment ago is not verified again, and expires all the same", async () => {
     const clock = createTestClock({ start: now });
     const checked = check({}, clock);
     const first = await checked(token());
@@ -176,7 +176,7 @@ describe("the principal of a caller", () => {
     ["of a token, with members of the application's own", jwt, () => ({ owner: "a", roles })],
     ["of a scheme of one's own", own, undefined],
     ["of a scheme of one's own, with members of the application's own", own, () => ({ owner: "a", roles })],
-  ])("%s cannot be changed at any depth", async (_, scheme, named) => {
+  ])("the principal %s cannot be changed at any depth", async (_, scheme, named) => {
     const principal = await principalBy(scheme, named, token({ ...claims, groups, address: { city: "Rome" } }));
     const parts = [principal, ...Object.values(principal), ...Object.values(principal["claims"] ?? {})];
     expect(parts.filter((part) => !Object.isFrozen(part))).toEqual([]);

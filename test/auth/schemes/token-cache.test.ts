@@ -19,7 +19,7 @@ function counting(expiresAt = Number.POSITIVE_INFINITY) {
   return { clock, checks, identify };
 }
 
-it("believes a token for its time, and no token that differs by one character", async () => {
+it("the token cache believes a token for its time, and no token that differs by one character", async () => {
   const { clock, checks, identify } = counting();
   const identity = await identify("aBc=");
   for (const other of ["abc=", "aBc", "aBc ", "aBc=="]) expect(await identify(other)).toEqual({ subject: other });
@@ -31,7 +31,7 @@ it("believes a token for its time, and no token that differs by one character", 
   expect(checks.get("aBc=")).toBe(2);
 });
 
-it("believes no token longer than it lives", async () => {
+it("the token cache believes no token longer than it lives", async () => {
   const { clock, checks, identify } = counting(minute);
   await identify("t");
   await clock.advance(minute);
@@ -42,7 +42,7 @@ it("believes no token longer than it lives", async () => {
 it.each([
   ["many", 8, 5000],
   ["long", 8192, 1024],
-])("forgets %s tokens by the generation", async (_, length, generation) => {
+])("the token cache forgets %s tokens by the generation", async (_, length, generation) => {
   const { checks, identify } = counting();
   const tokenOf = (place: number): string => `${place}`.padStart(length, "0");
   for (let place = 0; place < 2 * generation; place++) await identify(tokenOf(place));

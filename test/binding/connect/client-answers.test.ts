@@ -58,10 +58,13 @@ describe("an invalid answer", () => {
     ["two messages", "grpc-web", grpcWeb, Buffer.concat([envelope(0, reply), envelope(0, reply), ok])],
     ["a compressed message", "grpc-web", grpcWeb, Buffer.concat([envelope(1, reply), ok])],
     ["trailers without a status", "grpc-web", grpcWeb, Buffer.concat([envelope(0, reply), envelope(128, "a: b\r\n")])],
-  ] as const)("%s over %s is an invalid agent response", async (_, protocol, headers, body) => {
-    await using agent = await whole(200, headers, body);
-    await expect(sendTo(agent.url, protocol)).rejects.toMatchObject({ code: "invalidAgentResponse" });
-  });
+  ] as const)(
+    "the Connect client reports %s over %s as an invalid agent response",
+    async (_, protocol, headers, body) => {
+      await using agent = await whole(200, headers, body);
+      await expect(sendTo(agent.url, protocol)).rejects.toMatchObject({ code: "invalidAgentResponse" });
+    },
+  );
 
   it.each([
     ["garbage at its end", "connect", connectStream, envelope(2, "{")],
@@ -69,10 +72,13 @@ describe("an invalid answer", () => {
     ["flags that nobody knows", "connect", connectStream, envelope(64, event)],
     ["an event that is no message", "connect", connectStream, envelope(0, Uint8Array.of(10, 255))],
     ["an event that is no message", "grpc-web", grpcWeb, envelope(0, Uint8Array.of(10, 255))],
-  ] as const)("a stream with %s over %s is an invalid agent response", async (_, protocol, headers, body) => {
-    await using agent = await whole(200, headers, body);
-    await expect(streamOf(agent.url, protocol)).rejects.toMatchObject({ code: "invalidAgentResponse" });
-  });
+  ] as const)(
+    "the Connect client reports a stream with %s over %s as an invalid agent response",
+    async (_, protocol, headers, body) => {
+      await using agent = await whole(200, headers, body);
+      await expect(streamOf(agent.url, protocol)).rejects.toMatchObject({ code: "invalidAgentResponse" });
+    },
+  );
 });
 
 describe("an error without details", () => {
@@ -82,16 +88,19 @@ describe("an error without details", () => {
     [415, "unsupportedMediaType"],
     [501, "methodNotFound"],
     [502, "unavailable"],
-  ] as const)("HTTP status %i alone is %s, and the message names the status", async (status, code) => {
-    await using agent = await whole(status, { "content-type": "text/plain" }, "no");
-    const expected = { code, metadata: { httpStatus: String(status) } };
-    for (const protocol of ["connect", "grpc-web"] as const) {
-      await expect(sendTo(agent.url, protocol)).rejects.toMatchObject(expected);
-      await expect(streamOf(agent.url, protocol)).rejects.toMatchObject(expected);
-    }
-  });
+  ] as const)(
+    "HTTP status %i without Connect details is %s, and the message names the status",
+    async (status, code) => {
+      await using agent = await whole(status, { "content-type": "text/plain" }, "no");
+      const expected = { code, metadata: { httpStatus: String(status) } };
+      for (const protocol of ["connect", "grpc-web"] as const) {
+        await expect(sendTo(agent.url, protocol)).rejects.toMatchObject(expected);
+        await expect(streamOf(agent.url, protocol)).rejects.toMatchObject(expected);
+      }
+    },
+  );
 
-  it("keeps the challenge and the pause that only headers carry", async () => {
+  it("an error without details keeps the challenge and the pause that only headers carry", async () => {
     await using agent = await whole(401, { "www-authenticate": "Basic", "retry-after": "3" }, "");
     const expected = { code: "unauthenticated", challenge: "Basic", retryAfterMs: 3000 };
     await expect(sendTo(agent.url, "connect")).rejects.toMatchObject(expected);
@@ -114,7 +123,7 @@ describe("an error without details", () => {
     ],
     ['{"code":"rest_no_route","message":"x"}', "invalidAgentResponse", "HTTP status 418"],
     ["[]", "invalidAgentResponse", "HTTP status 418"],
-  ])("%s is %s in an answer of Connect", async (body, code, message) => {
+  ])("the error body %s is %s in an answer of Connect", async (body, code, message) => {
     await using agent = await whole(418, { "content-type": "application/json" }, body);
     const expected = { code, message: expect.stringContaining(message) };
     await expect(sendTo(agent.url, "connect")).rejects.toMatchObject(expected);
@@ -124,7 +133,7 @@ describe("an error without details", () => {
     ['{"error":{"code":"not_found","message":"none"}}', "taskNotFound"],
     ['{"error":{"code":"what"}}', "internalError"],
     ['{"error":{"code":"unavailable"},"metadata":{"bad name":["x"],"retry-after":["1\\n2"],"y":7}}', "unavailable"],
-  ])("%s is %s at the end of a Connect stream", async (end, code) => {
+  ])("the end %s of a Connect stream is %s", async (end, code) => {
     await using agent = await whole(200, connectStream, envelope(2, end));
     await expect(streamOf(agent.url, "connect")).rejects.toMatchObject({ code });
   });
@@ -135,24 +144,27 @@ describe("an error without details", () => {
     ["grpc-status: 1\r\nbad name: x\r\n: y\r\nz", "unavailable", "the agent answered with an error"],
     ["grpc-status: 77\r\ngrpc-message: odd\r\n", "internalError", "odd"],
     ["grpc-status: 5\r\ngrpc-message: odd\r\ngrpc-status-details-bin: ////\r\n", "taskNotFound", "odd"],
-  ])("%j is %s as trailers of gRPC-Web", async (trailers, code, message) => {
+  ])("gRPC-Web trailers %j are %s", async (trailers, code, message) => {
     await using agent = await whole(200, grpcWeb, envelope(128, trailers));
     await expect(sendTo(agent.url, "grpc-web")).rejects.toMatchObject({ code, message });
     await expect(streamOf(agent.url, "grpc-web")).rejects.toMatchObject({ code, message });
   });
 
-  it.each([200, 400])("reads gRPC-Web trailers from the headers of an answer with status %i", async (status) => {
-    const error = new A2AError("taskNotCancelable", "done", { metadata: { taskId: "t" } });
-    const details = base64FromBytes(encodeStatus(error));
-    const headers = { ...grpcWeb, "grpc-status": "9", "grpc-message": "done", "grpc-status-details-bin": details };
-    await using agent = await whole(status, headers, "");
-    const expected = { code: "taskNotCancelable", message: "done", metadata: { taskId: "t" } };
-    await expect(sendTo(agent.url, "grpc-web")).rejects.toMatchObject(expected);
-    await expect(streamOf(agent.url, "grpc-web")).rejects.toMatchObject(expected);
-  });
+  it.each([200, 400])(
+    "the Connect client reads gRPC-Web trailers from the headers of an answer with status %i",
+    async (status) => {
+      const error = new A2AError("taskNotCancelable", "done", { metadata: { taskId: "t" } });
+      const details = base64FromBytes(encodeStatus(error));
+      const headers = { ...grpcWeb, "grpc-status": "9", "grpc-message": "done", "grpc-status-details-bin": details };
+      await using agent = await whole(status, headers, "");
+      const expected = { code: "taskNotCancelable", message: "done", metadata: { taskId: "t" } };
+      await expect(sendTo(agent.url, "grpc-web")).rejects.toMatchObject(expected);
+      await expect(streamOf(agent.url, "grpc-web")).rejects.toMatchObject(expected);
+    },
+  );
 });
 
-it("accepts a stream without events whose trailers are in the headers", async () => {
+it("the Connect client accepts a stream without events whose trailers are in the headers", async () => {
   await using agent = await whole(200, { "content-type": "application/grpc-web", "grpc-status": "0" }, "");
   expect(await streamOf(agent.url, "grpc-web")).toEqual([]);
 });
@@ -163,25 +175,28 @@ describe("a connection that breaks", () => {
     ["grpc-web", grpcWeb, grpcWeb],
   ] as const;
 
-  it.each(heads)("in the midst of an answer over %s was written to", async (protocol, unary, stream) => {
-    for (const [headers, call] of [[unary, sendTo] as const, [stream, streamOf] as const]) {
-      await using agent = await saying((response) => {
-        response.writeHead(200, headers).write(envelope(0, event).subarray(0, 7), () => response.destroy());
-      });
-      const error: unknown = await call(agent.url, protocol).catch((thrown: unknown) => thrown);
-      expect(error).toBeInstanceOf(ConnectionError);
-      expect(error).toMatchObject({ written: true });
-    }
-  });
+  it.each(heads)(
+    "a connection that breaks in the midst of an answer over %s was written to",
+    async (protocol, unary, stream) => {
+      for (const [headers, call] of [[unary, sendTo] as const, [stream, streamOf] as const]) {
+        await using agent = await saying((response) => {
+          response.writeHead(200, headers).write(envelope(0, event).subarray(0, 7), () => response.destroy());
+        });
+        const error: unknown = await call(agent.url, protocol).catch((thrown: unknown) => thrown);
+        expect(error).toBeInstanceOf(ConnectionError);
+        expect(error).toMatchObject({ written: true });
+      }
+    },
+  );
 
-  it.each(heads)("before it has answered over %s was written to", async (protocol) => {
+  it.each(heads)("a connection that breaks before it has answered over %s was written to", async (protocol) => {
     await using agent = await saying((response) => response.destroy());
     await expect(sendTo(agent.url, protocol)).rejects.toMatchObject({ name: "ConnectionError", written: true });
     await expect(streamOf(agent.url, protocol)).rejects.toMatchObject({ name: "ConnectionError", written: true });
   });
 
   it.each(heads)(
-    "loses no event over %s before a break, and a missing end is an error",
+    "a stream over %s loses no event before a break, and a missing end is an error",
     async (protocol, _, headers) => {
       await using agent = await whole(200, headers, envelope(0, event));
       const events = clientOf(agent.url, protocol).sendStreamingMessage(hello, {})[Symbol.asyncIterator]();
@@ -195,12 +210,12 @@ describe("a reply over the limit", () => {
   it.each([
     ["connect", proto, Buffer.alloc(1001)],
     ["grpc-web", grpcWeb, envelope(0, Buffer.alloc(1001))],
-  ] as const)("is refused over %s", async (protocol, headers, body) => {
+  ] as const)("a reply over the limit is refused over %s", async (protocol, headers, body) => {
     await using agent = await whole(200, headers, body);
     await expect(sendTo(agent.url, protocol, 1000)).rejects.toMatchObject({ code: "contentTooLarge" });
   });
 
-  it("is refused when it is an error", async () => {
+  it("an error over the limit of a reply is refused", async () => {
     await using agent = await whole(500, { "content-type": "application/json" }, Buffer.alloc(1001));
     await expect(sendTo(agent.url, "connect", 1000)).rejects.toMatchObject({ code: "contentTooLarge" });
   });
@@ -208,30 +223,36 @@ describe("a reply over the limit", () => {
   it.each([
     ["connect", connectStream],
     ["grpc-web", grpcWeb],
-  ] as const)("is one event of a stream over %s, not the whole of it", async (protocol, headers) => {
-    const fit = Array.from({ length: 100 }, () => envelope(0, event));
-    const big = envelope(0, Buffer.alloc(1001));
-    await using agent = await whole(200, headers, Buffer.concat([...fit, big]));
-    const items: unknown[] = [];
-    const reading = (async () => {
-      for await (const item of clientOf(agent.url, protocol, 1000).sendStreamingMessage(hello, {})) items.push(item);
-    })();
-    await expect(reading).rejects.toMatchObject({ code: "contentTooLarge" });
-    expect(items).toHaveLength(100);
-  });
+  ] as const)(
+    "the limit of a reply counts one event of a stream over %s, not the whole stream",
+    async (protocol, headers) => {
+      const fit = Array.from({ length: 100 }, () => envelope(0, event));
+      const big = envelope(0, Buffer.alloc(1001));
+      await using agent = await whole(200, headers, Buffer.concat([...fit, big]));
+      const items: unknown[] = [];
+      const reading = (async () => {
+        for await (const item of clientOf(agent.url, protocol, 1000).sendStreamingMessage(hello, {})) items.push(item);
+      })();
+      await expect(reading).rejects.toMatchObject({ code: "contentTooLarge" });
+      expect(items).toHaveLength(100);
+    },
+  );
 });
 
-it.each(["connect", "grpc-web"] as const)("frees the socket of a %s answer that it does not read", async (protocol) => {
-  const closed = Promise.withResolvers<void>();
-  await using agent = await saying((response) => {
-    response.on("close", () => closed.resolve());
-    response.writeHead(200, { "content-type": "text/html" }).write("<html>");
-  });
-  await expect(sendTo(agent.url, protocol)).rejects.toMatchObject({ code: "invalidAgentResponse" });
-  await closed.promise;
-});
+it.each(["connect", "grpc-web"] as const)(
+  "the Connect client frees the socket of a %s answer that it does not read",
+  async (protocol) => {
+    const closed = Promise.withResolvers<void>();
+    await using agent = await saying((response) => {
+      response.on("close", () => closed.resolve());
+      response.writeHead(200, { "content-type": "text/html" }).write("<html>");
+    });
+    await expect(sendTo(agent.url, protocol)).rejects.toMatchObject({ code: "invalidAgentResponse" });
+    await closed.promise;
+  },
+);
 
-it("reads an answer of Connect that was compressed", async () => {
+it("the Connect client reads a compressed answer", async () => {
   await using agent = await connectAgent(serviceOf({ sendMessage: async (request) => echo(request) }));
   const request = structuredClone(hello);
   for (const part of request.message?.parts ?? []) part.content = { case: "text", value: "long ".repeat(5000) };
@@ -250,7 +271,7 @@ it.each([
   ["connect", connectStream, envelope(2, "{}")],
   ["grpc-web", grpcWeb, ok],
 ] as const)(
-  "reads a stream over %s to the end of its body, so that its connection is free",
+  "the Connect client reads a stream over %s to the end of its body, so that its connection is free",
   async (protocol, headers, end) => {
     const answering = Promise.withResolvers<ServerResponse>();
     await using agent = await saying((response) => {

@@ -55,7 +55,7 @@ describe.each(protocols)("over %s", (protocol) => {
   const clientOf = (url: string, more: { headers?: Record<string, string>; fetch?: typeof fetch } = {}) =>
     createConnectTransport({ url, adapter, protocol, ...more });
 
-  it.each(operations)("$name carries its request and its reply", async (operation) => {
+  it.each(operations)("$name carries its request and its reply over Connect", async (operation) => {
     const requests: AnyMessage[] = [];
     await using agent = await connectAgent(serviceOf(noting(operation, requests)));
     const request = validRequest(operation.name);
@@ -71,7 +71,7 @@ describe.each(protocols)("over %s", (protocol) => {
     expect(agent.faults).toEqual([]);
   });
 
-  it.each(errorCodes)("%s arrives complete, as an answer and at the end of a stream", async (code) => {
+  it.each(errorCodes)("the error %s arrives complete, as a Connect answer and at the end of a stream", async (code) => {
     const challenge = code === "unauthenticated" || code === "permissionDenied" ? 'Bearer realm="x"' : undefined;
     const error = new A2AError(code, "näh: 100 %\n no", {
       violations: [{ field: "message.parts[0]", description: "is odd" }],
@@ -100,7 +100,7 @@ describe.each(protocols)("over %s", (protocol) => {
     expect(withoutIds(items)).toEqual(withoutIds([statusItem(1)]));
   });
 
-  it("sends the agent what its options set", async () => {
+  it("the Connect client sends the agent what its options set", async () => {
     const contexts: object[] = [];
     await using agent = await connectAgent(
       serviceOf(
@@ -123,7 +123,7 @@ describe.each(protocols)("over %s", (protocol) => {
     expect(contexts).toEqual([{ version: "1.0", extensions: ["urn:known:1"], after: "7", principal }]);
   });
 
-  it("adds the query of a call to the URL, and asks by the fetch that it was given", async () => {
+  it("the Connect client adds the query of a call to the URL, and uses the fetch that it was given", async () => {
     const urls: string[] = [];
     await using agent = await connectAgent(serviceOf({ sendMessage: async (request) => echo(request) }));
     const client = clientOf(agent.url, {
@@ -140,20 +140,23 @@ describe.each(protocols)("over %s", (protocol) => {
     [20, "20"],
     [99_999_999, "99999999"],
     [100_000_000, null],
-  ])("sends the agent its timeout of %i ms, unless it is no limit", async (timeoutMs, expectedLimit) => {
-    let limit: string | null | undefined;
-    const client = clientOf("http://agent.example", {
-      fetch: async (_, init) => {
-        const headers = new Headers(init?.headers);
-        limit = headers.get("connect-timeout-ms") ?? headers.get("grpc-timeout");
-        throw new TypeError("nowhere");
-      },
-    });
-    await expect(client.getTask(getTask, { timeoutMs })).rejects.toMatchObject({ code: "unavailable" });
-    expect(limit).toBe(protocol === "grpc-web" && expectedLimit !== null ? `${expectedLimit}m` : expectedLimit);
-  });
+  ])(
+    "the Connect client sends the agent its timeout of %i ms, unless there is no limit",
+    async (timeoutMs, expectedLimit) => {
+      let limit: string | null | undefined;
+      const client = clientOf("http://agent.example", {
+        fetch: async (_, init) => {
+          const headers = new Headers(init?.headers);
+          limit = headers.get("connect-timeout-ms") ?? headers.get("grpc-timeout");
+          throw new TypeError("nowhere");
+        },
+      });
+      await expect(client.getTask(getTask, { timeoutMs })).rejects.toMatchObject({ code: "unavailable" });
+      expect(limit).toBe(protocol === "grpc-web" && expectedLimit !== null ? `${expectedLimit}m` : expectedLimit);
+    },
+  );
 
-  it("keeps its time limit against an agent that never answers", async () => {
+  it("the Connect client keeps its time limit against an agent that never answers", async () => {
     await using agent = await connectAgent(
       serviceOf({ getTask: () => new Promise(() => {}), sendStreamingMessage: waiting().stream }),
     );
@@ -163,7 +166,7 @@ describe.each(protocols)("over %s", (protocol) => {
     await expect(events).rejects.toMatchObject({ code: "deadlineExceeded" });
   });
 
-  it("fails at once when its signal has aborted before", async () => {
+  it("a Connect call fails at once when its signal has aborted before", async () => {
     await using agent = await connectAgent(serviceOf({}));
     const client = clientOf(agent.url);
     const signal = AbortSignal.abort(new Error("too late"));
@@ -171,7 +174,7 @@ describe.each(protocols)("over %s", (protocol) => {
     await expect(itemsOf(client.sendStreamingMessage(hello, { signal }))).rejects.toThrow("too late");
   });
 
-  it("rejects with the abort reason, and aborts the operation", async () => {
+  it("a Connect call rejects with the abort reason, and aborts the operation", async () => {
     const abortNotice = Promise.withResolvers<void>();
     const controller = new AbortController();
     await using agent = await connectAgent(
@@ -187,7 +190,7 @@ describe.each(protocols)("over %s", (protocol) => {
     await abortNotice.promise;
   });
 
-  it("ends a stream with the abort reason, and aborts the operation", async () => {
+  it("a Connect stream ends with the abort reason, and aborts the operation", async () => {
     const { left, stream } = waiting();
     const controller = new AbortController();
     await using agent = await connectAgent(serviceOf({ sendStreamingMessage: stream }));
@@ -199,7 +202,7 @@ describe.each(protocols)("over %s", (protocol) => {
     await left;
   });
 
-  it("lets a reader leave, also while it waits for the next event", async () => {
+  it("a Connect stream lets a reader leave, also while it waits for the next event", async () => {
     const [first, second] = [waiting(), waiting()];
     await using agent = await connectAgent(
       serviceOf({ sendStreamingMessage: first.stream, subscribeToTask: second.stream }),
@@ -215,7 +218,7 @@ describe.each(protocols)("over %s", (protocol) => {
     await second.left;
   });
 
-  it("brings every event in order, however many are ready at once", async () => {
+  it("a Connect stream brings every event in order, however many are ready at once", async () => {
     const count = 3000;
     await using agent = await connectAgent(
       serviceOf({
@@ -228,7 +231,7 @@ describe.each(protocols)("over %s", (protocol) => {
     expect(responses).toEqual(Array.from({ length: count }, (_, number) => statusItem(number).response));
   });
 
-  it("reports that no request was written when no server listens", async () => {
+  it("a Connect call reports that no request was written when no server listens", async () => {
     const agent = await connectAgent(serviceOf({}));
     await agent[Symbol.asyncDispose]();
     const client = clientOf(agent.url);
@@ -240,7 +243,7 @@ describe.each(protocols)("over %s", (protocol) => {
     }
   });
 
-  it("refuses an operation that its version does not have", async () => {
+  it("the Connect client refuses an operation that its version does not have", async () => {
     const few = { ...adapter, methods: new Map([...adapter.methods].slice(0, 1)) };
     const client = createConnectTransport({ url: "http://agent.example", adapter: few, protocol });
     await expect(client.getTask(getTask, {})).rejects.toMatchObject({ code: "unsupportedOperation" });
@@ -249,7 +252,7 @@ describe.each(protocols)("over %s", (protocol) => {
   });
 });
 
-it("speaks Connect by default, and has every operation of the table", async () => {
+it("the Connect client speaks Connect by default, and has every operation of the table", async () => {
   await using agent = await connectAgent(serviceOf({ sendMessage: async (request) => echo(request) }));
   const client = createConnectTransport({ url: agent.url, adapter });
   expect(await client.sendMessage(hello, {})).toEqual(echo(hello));

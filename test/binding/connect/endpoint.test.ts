@@ -28,7 +28,7 @@ function noting() {
 }
 
 it.each(webProtocols.flatMap((protocol) => [[protocol, "1.1"] as const, [protocol, "2"] as const]))(
-  "answers and streams over %s on HTTP/%s",
+  "the Connect endpoint answers and streams over %s on HTTP/%s",
   async (protocol, httpVersion) => {
     const { contexts, service } = noting();
     await using agent = await connectAgent({
@@ -65,38 +65,43 @@ it.each(webProtocols.flatMap((protocol) => [[protocol, "1.1"] as const, [protoco
 );
 
 // Requirements: V1-BIND-6
-it.each(errorCodes)("%s keeps its code and details, in an answer and at the end of a stream", async (code) => {
-  const error = new A2AError(code, "nö", {
-    metadata: { taskId: "t" },
-    violations: [{ field: "a.b", description: "is wrong" }],
-    retryAfterMs: 2500,
-  });
-  await using agent = await connectAgent(
-    serviceOf({
-      getTask: () => Promise.reject(error),
-      async *sendStreamingMessage() {
-        yield statusItem(1);
-        throw error;
-      },
-    }),
-  );
-  for (const protocol of webProtocols) {
-    const client = agent.client(protocol);
-    for (const call of [client.getTask(getTask), itemsOf(client.sendStreamingMessage(hello))]) {
-      const thrown = await connectErrorOf(call);
-      expect(thrown).toMatchObject({ code: errorTable[code].grpc, rawMessage: "nö" });
-      expect(thrown.findDetails(ErrorInfoSchema)).toMatchObject([
-        { reason: errorTable[code].reason, domain: errorDomain, metadata: { taskId: "t" } },
-      ]);
-      expect(thrown.findDetails(BadRequestSchema)).toMatchObject([
-        { fieldViolations: [{ field: "a.b", description: "is wrong" }] },
-      ]);
-      expect(thrown.findDetails(RetryInfoSchema)).toMatchObject([{ retryDelay: { seconds: 2n, nanos: 500_000_000 } }]);
+it.each(errorCodes)(
+  "the error %s keeps its code and details in a Connect answer and at the end of a stream",
+  async (code) => {
+    const error = new A2AError(code, "nö", {
+      metadata: { taskId: "t" },
+      violations: [{ field: "a.b", description: "is wrong" }],
+      retryAfterMs: 2500,
+    });
+    await using agent = await connectAgent(
+      serviceOf({
+        getTask: () => Promise.reject(error),
+        async *sendStreamingMessage() {
+          yield statusItem(1);
+          throw error;
+        },
+      }),
+    );
+    for (const protocol of webProtocols) {
+      const client = agent.client(protocol);
+      for (const call of [client.getTask(getTask), itemsOf(client.sendStreamingMessage(hello))]) {
+        const thrown = await connectErrorOf(call);
+        expect(thrown).toMatchObject({ code: errorTable[code].grpc, rawMessage: "nö" });
+        expect(thrown.findDetails(ErrorInfoSchema)).toMatchObject([
+          { reason: errorTable[code].reason, domain: errorDomain, metadata: { taskId: "t" } },
+        ]);
+        expect(thrown.findDetails(BadRequestSchema)).toMatchObject([
+          { fieldViolations: [{ field: "a.b", description: "is wrong" }] },
+        ]);
+        expect(thrown.findDetails(RetryInfoSchema)).toMatchObject([
+          { retryDelay: { seconds: 2n, nanos: 500_000_000 } },
+        ]);
+      }
     }
-  }
-});
+  },
+);
 
-it("reveals nothing of what agent code threw", async () => {
+it("the Connect endpoint reveals nothing of what agent code threw", async () => {
   await using agent = await connectAgent(serviceOf({ sendMessage: () => Promise.reject(new Error("secret")) }));
   for (const protocol of webProtocols) {
     const thrown = await connectErrorOf(agent.client(protocol).sendMessage(hello));
@@ -109,7 +114,7 @@ const post = (url: string, rpc: string, contentType: string, body: string | Uint
 
 const helloJson = '{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"hello"}]}}';
 
-it("is called with curl", async () => {
+it("the Connect endpoint can be called with curl", async () => {
   await using agent = await connectAgent(noting().service);
   const answer = await post(agent.url, "SendMessage", "application/json", helloJson);
   expect(answer.status).toBe(200);
@@ -126,7 +131,7 @@ it.each([
   ["bytes that are no message", "application/proto", new Uint8Array([10, 255]), 400, "invalid_argument"],
   ["text that a form may send", "text/plain", helloJson, 415, undefined],
   ["a form", "application/x-www-form-urlencoded", "a=b", 415, undefined],
-])("refuses %s", async (_, contentType, body, status, code) => {
+])("the Connect endpoint refuses %s", async (_, contentType, body, status, code) => {
   const { contexts, service } = noting();
   await using agent = await connectAgent(service);
   const answer = await post(agent.url, "SendMessage", contentType, body);
@@ -142,7 +147,7 @@ it.each([
   ["gRPC-Web in base64, with its message format", "application/grpc-web-text+proto", "12"],
   ["gRPC over HTTP/1.1", "application/grpc", "12"],
   ["XML", "application/xml", null],
-])("says what is served to a caller that sends %s", async (_, contentType, grpcStatus) => {
+])("the Connect endpoint says what is served to a caller that sends %s", async (_, contentType, grpcStatus) => {
   const { contexts, service } = noting();
   await using agent = await connectAgent(service);
   const answer = await post(agent.url, "SendMessage", contentType, helloJson);
@@ -154,7 +159,7 @@ it.each([
   expect(contexts).toEqual([]);
 });
 
-it("leaves paths that are not its own to others", async () => {
+it("the Connect endpoint leaves paths that are not its own to others", async () => {
   await using agent = await connectAgent(noting().service);
   expect((await post(agent.url, "NoSuchThing", "application/json", "{}")).status).toBe(404);
   expect((await fetch(`${agent.url}/`)).status).toBe(404);
@@ -162,7 +167,7 @@ it("leaves paths that are not its own to others", async () => {
 });
 
 // Requirements: V1-BIND-9
-it("authenticates before it reads the body", async () => {
+it("the Connect endpoint authenticates before it reads the body", async () => {
   const { contexts, service } = noting();
   await using agent = await connectAgent({
     ...service,
@@ -186,7 +191,7 @@ it("authenticates before it reads the body", async () => {
   expect(contexts).toEqual([]);
 });
 
-it.each(webProtocols)("refuses a request over the limit on %s", async (protocol) => {
+it.each(webProtocols)("the Connect endpoint refuses a request over the limit on %s", async (protocol) => {
   const { contexts, service } = noting();
   const limits = { contentMaxBytes: 1000, jsonBodyMaxBytes: 1500, jsonMaxValues: 250_000, keepAliveMs: 1000 };
   await using agent = await connectAgent({ ...service, limits });
@@ -202,13 +207,13 @@ it.each(webProtocols)("refuses a request over the limit on %s", async (protocol)
   expect(contexts).toEqual([]);
 });
 
-it.each(webProtocols)("refuses another version on %s", async (protocol) => {
+it.each(webProtocols)("the Connect endpoint refuses another version on %s", async (protocol) => {
   await using agent = await connectAgent(noting().service);
   const call = agent.client(protocol).sendMessage(hello, { headers: { "A2A-Version": "0.3" } });
   expect((await connectErrorOf(call)).code).toBe(Code.FailedPrecondition);
 });
 
-it.each(webProtocols)("stops the stream of a caller that leaves on %s", async (protocol) => {
+it.each(webProtocols)("the Connect endpoint stops the stream of a caller that leaves on %s", async (protocol) => {
   const left = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
   await using agent = await connectAgent(
@@ -234,7 +239,7 @@ it.each(webProtocols)("stops the stream of a caller that leaves on %s", async (p
   await released.promise;
 });
 
-it.each(webProtocols)("keeps the time limit of a call on %s", async (protocol) => {
+it.each(webProtocols)("the Connect endpoint keeps the time limit of a call on %s", async (protocol) => {
   const left = Promise.withResolvers<void>();
   await using agent = await connectAgent(
     serviceOf({
@@ -252,7 +257,7 @@ it.each(webProtocols)("keeps the time limit of a call on %s", async (protocol) =
   await left.promise;
 });
 
-it("takes no more from a stream than its reader reads", async () => {
+it("the Connect endpoint takes no more from a stream than its reader reads", async () => {
   let itemCount = 0;
   await using agent = await connectAgent(
     serviceOf({
@@ -283,7 +288,7 @@ function envelope(text: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-it("counts its calls in and out", async () => {
+it("the Connect endpoint counts its calls in and out", async () => {
   let inside = 0;
   let bytes = 0;
   const { service } = noting();
@@ -314,12 +319,15 @@ it("counts its calls in and out", async () => {
 it.each([
   ["application/connect+proto", /"code":"invalid_argument"/],
   ["application/grpc-web+proto", /grpc-status: 3/],
-])("blames the caller for a stream's request that is no message in %s", async (contentType, expected) => {
-  const { contexts, service } = noting();
-  await using agent = await connectAgent(service);
-  const body = new Uint8Array([0, 0, 0, 0, 2, 10, 255]);
-  const answer = await post(agent.url, "SendStreamingMessage", contentType, body);
-  expect(answer.status).toBe(200);
-  expect(await answer.text()).toMatch(expected);
-  expect(contexts).toEqual([]);
-});
+])(
+  "the Connect endpoint blames the caller for a stream's request that is no message in %s",
+  async (contentType, expected) => {
+    const { contexts, service } = noting();
+    await using agent = await connectAgent(service);
+    const body = new Uint8Array([0, 0, 0, 0, 2, 10, 255]);
+    const answer = await post(agent.url, "SendStreamingMessage", contentType, body);
+    expect(answer.status).toBe(200);
+    expect(await answer.text()).toMatch(expected);
+    expect(contexts).toEqual([]);
+  },
+);

@@ -66,7 +66,7 @@ const statusCodes: Readonly<Record<keyof typeof httpAnswers, ErrorCode>> = {
 };
 
 describe.each(bareWires)("over %s, when something else answers,", (wire) => {
-  it("a refused call reports that nothing was written", async () => {
+  it("a refused connection reports that nothing of the call was written", async () => {
     await using agent = await spoilableAgent(wire);
     for (const outcome of await outcomes(agent, { kind: "refuse" })) {
       expect(outcome).toMatchObject({ ...nothing, error: { code: "unavailable", written: false } });
@@ -80,7 +80,7 @@ describe.each(bareWires)("over %s, when something else answers,", (wire) => {
     }
   });
 
-  it("a peer that speaks another HTTP is one error", async () => {
+  it("a peer that speaks another HTTP gives one error", async () => {
     await using agent = await spoilableAgent(wire);
     for (const bytes of [http1Bytes, http2Bytes]) {
       const results = await outcomes(agent, { kind: "raw", bytes });

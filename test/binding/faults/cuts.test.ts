@@ -11,11 +11,14 @@ const operations: Readonly<Record<string, (agent: Spoilable) => Swept<unknown> |
 
 describe.each(bareWires)("over %s, wherever the connection is cut,", (wire) => {
   describe.each(Object.entries(operations))("%s", (_, sweptOf) => {
-    it.each(cuts)("gives the whole answer or one error, and leaves nothing open: %s, %s", async (direction, how) => {
-      await using agent = await spoilableAgent(wire);
-      const { calls, failed } = await sweepCuts(agent, await sweptOf(agent), [direction, how]);
-      // Only a cut after the last relevant byte is harmless.
-      expect(failed).toBeGreaterThan(calls * 0.7);
-    });
+    it.each(cuts)(
+      "a connection cut anywhere gives the whole answer or one error, and leaves nothing open: %s, %s",
+      async (direction, how) => {
+        await using agent = await spoilableAgent(wire);
+        const { calls, failed } = await sweepCuts(agent, await sweptOf(agent), [direction, how]);
+        // Only a cut after the last relevant byte is harmless.
+        expect(failed).toBeGreaterThan(calls * 0.7);
+      },
+    );
   });
 });

@@ -75,7 +75,7 @@ async function answered(
 }
 
 describe.each(bareWires)("over %s, when an answer ends early and cleanly,", (wire) => {
-  it("a call never takes a part for the whole", async () => {
+  it("a call whose answer ends early never takes a part for the whole", async () => {
     await using agent = await spoilableAgent(wire);
     const { id, call } = await recorded(agent);
     for (const after of positionsIn(call.length).filter((position) => position < call.length)) {
@@ -87,7 +87,7 @@ describe.each(bareWires)("over %s, when an answer ends early and cleanly,", (wir
     expect(reply !== undefined).toBe(isHttp(wire));
   });
 
-  it("a stream gives no half event, and none twice", async () => {
+  it("a stream whose answer ends early gives no half event, and none twice", async () => {
     await using agent = await spoilableAgent(wire);
     const { id, stream } = await recorded(agent);
     let most = 0;

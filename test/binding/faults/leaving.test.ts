@@ -39,7 +39,7 @@ async function held(agent: Spoilable, run: (held: Held) => Promise<void>): Promi
 }
 
 describe.each(bareWires)("over %s, when a stream falls silent,", (wire) => {
-  it("its reader can leave, and the connection is closed or free", async () => {
+  it("the reader of a silent stream can leave, and the connection is closed or free", async () => {
     await using agent = await spoilableAgent(wire);
     await held(agent, async ({ stream, lines }) => {
       expect(lines).toEqual(fiveLines.slice(0, 1));
@@ -48,7 +48,7 @@ describe.each(bareWires)("over %s, when a stream falls silent,", (wire) => {
     });
   });
 
-  it("its reader can leave while it waits", async () => {
+  it("the reader of a silent stream can leave while it waits", async () => {
     await using agent = await spoilableAgent(wire);
     await held(agent, async ({ stream, lines }) => {
       const allLines = [...lines];
@@ -63,7 +63,7 @@ describe.each(bareWires)("over %s, when a stream falls silent,", (wire) => {
     });
   });
 
-  it("its caller can abort, and gets the reason", async () => {
+  it("the caller of a silent stream can abort, and gets the reason", async () => {
     await using agent = await spoilableAgent(wire);
     await held(agent, async ({ stream, caller }) => {
       const reason = new Error("enough");

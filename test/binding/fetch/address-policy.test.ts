@@ -24,11 +24,11 @@ describe("the policy of a client", () => {
     ["by default, with a card of a private address", ["10.0.0.7", ...internet]],
     ["with allowPrivate: false", internet],
     ["with allowPrivate: true", places],
-  ])("%s lets through %j", (name, allowed) => {
+  ])("the address policy, %s, lets through %j", (name, allowed) => {
     expect(places.filter((place) => policies[name].host(place) !== "forbidden")).toEqual(allowed);
   });
 
-  it("checks the addresses that names resolve to", () => {
+  it("the address policy checks the addresses that names resolve to", () => {
     const addresses = ["127.0.0.1", "::ffff:127.0.0.1", "10.0.0.7", "8.8.8.8", "nonsense"];
     const judged = Object.values(policies).map(({ address }) => addresses.map(address));
     expect(judged).toEqual([
@@ -43,7 +43,7 @@ describe("the policy of a client", () => {
 });
 
 describe("the addresses to connect to", () => {
-  it("are looked up and judged, all of them", async () => {
+  it("the addresses to connect to are looked up and judged, all of them", async () => {
     const policy = addressPolicy(["10.0.0.0/8", "known.example"], "test.allow");
     const of = (host: string, ...addresses: string[]) => allowedAddresses(host, policy, async () => addresses);
     expect(await of("a.example", "10.0.0.7", "10.0.0.8")).toEqual(["10.0.0.7", "10.0.0.8"]);
@@ -57,13 +57,13 @@ describe("the addresses to connect to", () => {
     );
   });
 
-  it("are the system's by default", async () => {
+  it("the addresses to connect to are the system's by default", async () => {
     const addresses = await allowedAddresses("localhost", addressPolicy("loopback", "test"));
     expect(addresses.every((address) => isLoopback(address))).toBe(true);
   });
 });
 
-it("names its option when it is unclear", () => {
+it("the address policy names its option when it is unclear", () => {
   expect(() => addressPolicy([], "client.allow")).toThrow(/^client\.allow must be/);
   expect(() => addressPolicy(["*"], "client.allow")).toThrow(/^client\.allow: "\*" is neither a host name/);
 });

@@ -14,11 +14,11 @@ async function dataOf(text: string): Promise<readonly string[]> {
 describe("a stream of events that ends", () => {
   const whole = 'data: {"a":1}\n\ndata: {"b":2}\n\n';
 
-  it("may leave out the blank line of its last event", async () => {
+  it("a stream of events may leave out the blank line of its last event", async () => {
     expect(await dataOf(whole.slice(0, -2))).toEqual(['{"a":1}', '{"b":2}']);
   });
 
-  it("inside an event has broken off, however clean the end looks", async () => {
+  it("a stream that ends inside an event has broken off, however clean the end looks", async () => {
     for (let end = whole.lastIndexOf("{") + 1; end < whole.lastIndexOf("}"); end++) {
       await expect(dataOf(whole.slice(0, end))).rejects.toBeInstanceOf(ConnectionError);
     }

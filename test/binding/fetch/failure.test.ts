@@ -23,7 +23,7 @@ describe("a failure of fetch", () => {
     "ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE",
     "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED",
     "ERR_SSL_TLSV1_ALERT_UNKNOWN_CA",
-  ])("with %s came before the request was sent", (code) => {
+  ])("a failure of fetch with %s came before the request was sent", (code) => {
     expect(failureOf({ code })).toMatchObject({
       code: "unavailable",
       written: false,
@@ -32,7 +32,7 @@ describe("a failure of fetch", () => {
   });
 
   it.each(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET", "ERR_SSL_WRONG_VERSION_NUMBER", "ETIMEDOUT", undefined])(
-    "with %s may have been written, unless the request is known not to have begun",
+    "a failure of fetch with %s may have been written, unless the request is known not to have begun",
     (code) => {
       expect(failureOf({ code })).toMatchObject({ written: true });
       expect(failureOf({ code }, false)).toMatchObject({ written: false });
@@ -47,18 +47,18 @@ describe("a failure of fetch", () => {
     ["ECONNREFUSED", false],
     ["ECONNRESET", false],
     ["UND_ERR_CONNECT_TIMEOUT", false],
-  ])("with %s is final: %s", (code, isFinal) => {
+  ])("a failure of fetch with %s is final: %s", (code, isFinal) => {
     expect(failureOf({ code })).toMatchObject({ isFinal });
   });
 
   it.each([
     [0, false],
     [1, true],
-  ])("of a socket that has sent %i bytes is reported as such", (bytesWritten, written) => {
+  ])("a failure of fetch on a socket that has sent %i bytes is reported as such", (bytesWritten, written) => {
     expect(failureOf({ code: "UND_ERR_SOCKET", socket: { bytesWritten } })).toMatchObject({ written });
   });
 
-  it("over headers without an end is one of the answer", () => {
+  it("a failure of fetch over headers without an end is one of the answer", () => {
     expect(failureOf({ code: "UND_ERR_HEADERS_OVERFLOW" })).toMatchObject({ code: "contentTooLarge" });
   });
 });

@@ -33,13 +33,13 @@ describe("a request that was not sent is distinguished from one that was", () =>
   it.each([
     ["http://127.0.0.1:2/rpc?key=secret", "nobody listens", "ECONNREFUSED"],
     ["http://nowhere.invalid/", "nobody has the name", "ENOTFOUND"],
-  ])("at %s, where %s", async (url, _, code) => {
+  ])("a request is reported as not sent at %s, where %s", async (url, _, code) => {
     const failure = await failureOf(url);
     expectUnwritten(failure, code);
     expect(String(failure)).not.toContain("secret");
   });
 
-  it("at a server that does not go on, when its time is over", async () => {
+  it("a request is reported as not sent at a server that does not go on, when its time is over", async () => {
     await using server = await bareServer(() => {});
     const failure = await failureOf(`https://localhost:${server.port}`, { connectTimeoutMs: 60 });
     expectUnwritten(failure, "UND_ERR_CONNECT_TIMEOUT");
@@ -53,7 +53,7 @@ describe("a request that was not sent is distinguished from one that was", () =>
     ["of an unknown authority", { key, cert }, {}, "DEPTH_ZERO_SELF_SIGNED_CERT"],
     ["that is out of date", { key, cert: expired }, { ca: expired }, "CERT_HAS_EXPIRED"],
     ["of another host", { key, cert: otherHost }, { ca: otherHost }, "ERR_TLS_CERT_ALTNAME_INVALID"],
-  ])("at a server with a certificate %s", async (_, server, tls, code) => {
+  ])("a request is reported as not sent at a server with a certificate %s", async (_, server, tls, code) => {
     await using peer = await httpPeer((_, response) => response.end(), server);
     expectUnwritten(await failureOf(peer.url, { tls }), code);
     expect(peer.requests).toEqual([]);
@@ -63,12 +63,12 @@ describe("a request that was not sent is distinguished from one that was", () =>
   it.each([
     ["without TLS", (socket: Socket) => void socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"), /^ERR_SSL_/],
     ["that closes at once", (socket: Socket) => void socket.destroy(), /^ECONNRESET$/],
-  ])("over TLS, at a server %s", async (_, answer, code) => {
+  ])("a request over TLS is reported as not sent at a server %s", async (_, answer, code) => {
     await using server = await bareServer(answer);
     expectUnwritten(await failureOf(`https://localhost:${server.port}`), expect.stringMatching(code));
   });
 
-  it("when a server wants a certificate and gets none", async () => {
+  it("a request is reported as not sent when a server wants a certificate and gets none", async () => {
     const asking = { key, cert, ca: cert, requestCert: true, rejectUnauthorized: true };
     await using peer = await httpPeer((_, response) => response.end("welcome"), asking);
     expect(await failureOf(peer.url, { tls: trusted })).toBeInstanceOf(ConnectionError);
@@ -76,7 +76,7 @@ describe("a request that was not sent is distinguished from one that was", () =>
     expect(await failureOf(peer.url, { tls: { ...trusted, key, cert } })).toBe(200);
   });
 
-  it("and one that was: the connection broke before an answer, in the second call", async () => {
+  it("a request is reported as sent when the connection breaks before an answer, in the second call", async () => {
     await using peer = await httpPeer((request, response) => {
       if (peer.requests.length === 2) request.socket.destroy();
       else response.end("ok");
@@ -90,7 +90,7 @@ describe("a request that was not sent is distinguished from one that was", () =>
     await fetch.close();
   });
 
-  it("when all is closed", async () => {
+  it("a request is reported as not sent when the client has closed", async () => {
     const fetch = createNodeFetch();
     await fetch.close();
     await expect(fetch("http://127.0.0.1:2/", post)).rejects.toMatchObject({ written: false });
@@ -107,7 +107,7 @@ describe("the policy of addresses", () => {
     ["http://localhost:2/", ["193.0.6.139"]],
     ["http://agent.example:2/", ["10.0.0.7"]],
     ["https://agent.example:2/", ["193.0.6.139", "::ffff:192.168.0.7"]],
-  ])("does not connect to %s at %j, and names no resolved address", async (url, addresses) => {
+  ])("the policy of addresses does not connect to %s at %j, and names no resolved address", async (url, addresses) => {
     const failure = await failureOf(url, { policy, lookup: async () => addresses });
     expect(failure).toBeInstanceOf(ForbiddenAddressError);
     const { hostname } = new URL(url);
@@ -116,7 +116,7 @@ describe("the policy of addresses", () => {
     expect(failure).toMatchObject({ written: false, message });
   });
 
-  it("resolves and checks a name for each connection, and connects to the checked address", async () => {
+  it("the policy of addresses checks a name for each connection, and connects to the checked address", async () => {
     await using peer = await httpPeer((_, response) => response.write("begun"));
     const answers = [["127.0.0.1"], ["10.0.0.7"]];
     const lookup = async () => answers.shift() ?? [];
@@ -130,7 +130,7 @@ describe("the policy of addresses", () => {
     await fetch.close();
   });
 
-  it("tries the addresses that it allows one after another", async () => {
+  it("the policy of addresses tries the addresses that it allows one after another", async () => {
     await using peer = await httpPeer((_, response) => response.end());
     const lookup = async () => ["::1", "127.0.0.1"];
     const options = { policy: addressPolicy("loopback", "test"), lookup };
@@ -139,7 +139,7 @@ describe("the policy of addresses", () => {
 });
 
 describe("closing", () => {
-  it("closes idle connections and aborts requests in flight", async () => {
+  it("closing the client closes idle connections and aborts requests in flight", async () => {
     await using peer = await httpPeer((request, response) => {
       response.writeHead(200).write("first");
       if (request.url === "/whole") response.end();
@@ -153,7 +153,7 @@ describe("closing", () => {
     await expect.poll(peer.open).toBe(0);
   });
 
-  it("ends attempts to connect", async () => {
+  it("closing the client ends attempts to connect", async () => {
     await using server = await bareServer(() => {});
     const fetch = createNodeFetch();
     const calls = Array.from({ length: 20 }, () => fetch(`https://localhost:${server.port}/`));
@@ -177,7 +177,7 @@ describe("closing", () => {
   });
 });
 
-it("opens no new connection for an aborted request", async () => {
+it("the client opens no new connection for an aborted request", async () => {
   await using peer = await httpPeer((_, response) => response.write("begun"));
   const fetch = createNodeFetch();
   for (let count = 1; count <= 3; count++) {
@@ -188,7 +188,7 @@ it("opens no new connection for an aborted request", async () => {
   await fetch.close();
 });
 
-it("sends forms and bytes, and reads compressed bodies", async () => {
+it("the client sends forms and bytes, and reads compressed bodies", async () => {
   const json = Buffer.from(JSON.stringify({ text: "x".repeat(1000) }));
   const encodings = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync };
   await using peer = await httpPeer((request, response) => {
@@ -206,7 +206,7 @@ it("sends forms and bytes, and reads compressed bodies", async () => {
   await fetch.close();
 });
 
-it("leaves a body as it is whose encoding is unknown, or is one too many", async () => {
+it("the client leaves a body as it is whose encoding is unknown, or is one too many", async () => {
   const encodings = ["constructor", Array(4).fill("gzip").join(",")];
   await using peer = await httpPeer((request, response) => {
     response.writeHead(200, { "content-encoding": encodings[Number(request.url?.slice(1))] ?? "" }).end("plain");

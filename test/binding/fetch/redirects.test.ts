@@ -41,23 +41,29 @@ const textOf = async (fetch: NodeFetch, { url }: HttpPeer, init?: FetchInit): Pr
 };
 
 describe("a redirect", () => {
-  it.each([301, 302, 303, 307, 308])("of a GET is followed (%i), within an origin with all headers", async (status) => {
-    await using on = await origins(status, "/end");
-    expect(await textOf(on.fetch, on.first)).toBe("end");
-    expect(on.first.requests.map(({ line }) => line)).toEqual(["GET /start?key=secret", "GET /end"]);
-    expect(on.first.requests[1]?.headers).toMatchObject(headers);
-  });
+  it.each([301, 302, 303, 307, 308])(
+    "a redirect of a GET is followed (%i), within an origin with all headers",
+    async (status) => {
+      await using on = await origins(status, "/end");
+      expect(await textOf(on.fetch, on.first)).toBe("end");
+      expect(on.first.requests.map(({ line }) => line)).toEqual(["GET /start?key=secret", "GET /end"]);
+      expect(on.first.requests[1]?.headers).toMatchObject(headers);
+    },
+  );
 
-  it.each([301, 302, 303, 307, 308])("of a GET to another origin (%i) takes no secret along", async (status) => {
-    await using on = await origins(status, "{other}/there");
-    expect(await textOf(on.fetch, on.first)).toBe("other");
-    expect(on.other.requests).toMatchObject([
-      { line: "GET /there", headers: { accept: "application/json", "a2a-version": "9" } },
-    ]);
-    expect(JSON.stringify(on.other.requests)).not.toContain("secret");
-  });
+  it.each([301, 302, 303, 307, 308])(
+    "a redirect of a GET to another origin (%i) takes no secret along",
+    async (status) => {
+      await using on = await origins(status, "{other}/there");
+      expect(await textOf(on.fetch, on.first)).toBe("other");
+      expect(on.other.requests).toMatchObject([
+        { line: "GET /there", headers: { accept: "application/json", "a2a-version": "9" } },
+      ]);
+      expect(JSON.stringify(on.other.requests)).not.toContain("secret");
+    },
+  );
 
-  it("of a POST is followed within its origin by 307 and 308, with its body", async () => {
+  it("a redirect of a POST is followed within its origin by 307 and 308, with its body", async () => {
     for (const status of [307, 308]) {
       await using on = await origins(status, "/end");
       expect(await textOf(on.fetch, on.first, { method: "POST", body: "{}" })).toBe("end");
@@ -71,13 +77,13 @@ describe("a redirect", () => {
     [301, "/end"],
     [302, "/end"],
     [303, "/end"],
-  ])("of a POST by %i to %s is the answer", async (status, location) => {
+  ])("a redirect of a POST by %i to %s is the answer", async (status, location) => {
     await using on = await origins(status, location);
     expect(await textOf(on.fetch, on.first, { method: "POST", body: "{}" })).toBe(`status ${status}`);
     expect([on.first.requests.length, on.other.requests.length]).toEqual([1, 0]);
   });
 
-  it("is returned to a caller that asks for it", async () => {
+  it("a redirect is returned to a caller that asks for it", async () => {
     await using on = await origins(302, "/end");
     expect(await textOf(on.fetch, on.first, { redirect: "manual" })).toBe("status 302");
     await expect(textOf(on.fetch, on.first, { redirect: "error" })).rejects.toThrow(
@@ -91,7 +97,7 @@ describe("a redirect", () => {
     ["ftp://a.example/", "a redirect to an address that is not HTTP", 1],
     ["http://user:secret@a.example/", "a redirect to an address that is not HTTP", 1],
     ["http://[::1", "a redirect to an address that is not HTTP", 1],
-  ])("to %s is refused: %s", async (location, what, calls) => {
+  ])("a redirect to %s is refused: %s", async (location, what, calls) => {
     await using on = await origins(302, location);
     const failure = {
       code: "invalidAgentResponse",
@@ -102,17 +108,20 @@ describe("a redirect", () => {
     expect(on.first.requests).toHaveLength(calls);
   });
 
-  it.each([["http://10.0.0.7/"], ["http://inside.example/"]])("to %s has to pass the policy", async (location) => {
-    const lookup = async (name: string) => [name === "localhost" ? "127.0.0.1" : "10.0.0.7"];
-    await using on = await origins(302, location, { policy: addressPolicy("loopback", "test"), lookup });
-    await expect(textOf(on.fetch, on.first)).rejects.toBeInstanceOf(ForbiddenAddressError);
-  });
+  it.each([["http://10.0.0.7/"], ["http://inside.example/"]])(
+    "a redirect to %s has to pass the policy of addresses",
+    async (location) => {
+      const lookup = async (name: string) => [name === "localhost" ? "127.0.0.1" : "10.0.0.7"];
+      await using on = await origins(302, location, { policy: addressPolicy("loopback", "test"), lookup });
+      await expect(textOf(on.fetch, on.first)).rejects.toBeInstanceOf(ForbiddenAddressError);
+    },
+  );
 });
 
 describe("a redirect from TLS", () => {
   const { key, cert } = localTls;
 
-  it("is not followed to plain text elsewhere, but on this machine", async () => {
+  it("a redirect from TLS is not followed to plain text elsewhere, but on this machine", async () => {
     await using plain = await httpPeer((_, response) => response.end("plain"));
     const place = { location: "http://a.example/" };
     await using secure = await httpPeer((_, response) => response.writeHead(302, place).end(), { key, cert });
@@ -123,7 +132,7 @@ describe("a redirect from TLS", () => {
     await fetch.close();
   });
 
-  it("shows the certificate of the client to the origin that was called alone", async () => {
+  it("a redirect from TLS shows the client's certificate only to the origin that was called", async () => {
     const shown: boolean[] = [];
     const asking = { key, cert, ca: cert, requestCert: true, rejectUnauthorized: false };
     const note = ({ socket }: { readonly socket: object }): void =>

@@ -14,12 +14,12 @@ it.each([
   ["https://a.example/some/path?x=1", "a.example:443"],
   ["GRPCS://[::1]:9/", "[::1]:9"],
   ["grpc://[::1]", "[::1]:80"],
-])("dials %s at %s", (address, target) => {
+])("the gRPC client dials %s at %s", (address, target) => {
   expect(toTarget(address)).toBe(target);
 });
 
 // Requirements: V1-SP-4
-it("sends its version, headers and binary metadata with each call", async () => {
+it("the gRPC client sends its version, headers and binary metadata with each call", async () => {
   const headers: (string | undefined)[] = [];
   await using agent = await grpcAgent(
     serviceOf(
@@ -43,27 +43,27 @@ it("sends its version, headers and binary metadata with each call", async () => 
   expect(headers).toEqual(["1.0", "shared", "yes", "AQI=", undefined, "1.0", "shared", "no", undefined, undefined]);
 });
 
-it("fails at once when its signal has aborted before", async () => {
+it("a gRPC call fails at once when its signal has aborted before", async () => {
   await using agent = await grpcAgent(serviceOf({}));
   const signal = AbortSignal.abort(new Error("too late"));
   await expect(agent.client.getTask(getTask, { signal })).rejects.toThrow("too late");
   await expect(itemsOf(agent.client.sendStreamingMessage(hello, { signal }))).rejects.toThrow("too late");
 });
 
-it("answers unavailable when no server listens", async () => {
+it("a gRPC call fails with unavailable when no server listens", async () => {
   const client = createGrpcTransport({ address: "127.0.0.1:1", adapter });
   await expect(client.getTask(getTask, {})).rejects.toMatchObject({ code: "unavailable" });
   await expect(itemsOf(client.sendStreamingMessage(hello, {}))).rejects.toMatchObject({ code: "unavailable" });
   client.close();
 });
 
-it("keeps its time limit against a silent server", async () => {
+it("the gRPC client keeps its time limit against a silent server", async () => {
   await using agent = await grpcAgent(serviceOf({ getTask: () => new Promise(() => {}) }));
   const call = agent.client.getTask(getTask, { timeoutMs: 50 });
   await expect(call).rejects.toMatchObject({ code: "deadlineExceeded" });
 });
 
-it("refuses an operation that its version does not have", async () => {
+it("the gRPC client refuses an operation that its version does not have", async () => {
   const few = { ...adapter, methods: new Map([...adapter.methods].slice(0, 1)) };
   const client = createGrpcTransport({ address: "127.0.0.1:1", adapter: few });
   await expect(client.getTask(getTask, {})).rejects.toMatchObject({ code: "unsupportedOperation" });
@@ -74,7 +74,7 @@ it("refuses an operation that its version does not have", async () => {
 });
 
 // Requirements: V1-EQ-1
-it("has every operation of the table", async () => {
+it("the gRPC client has every operation of the table", async () => {
   const client = createGrpcTransport({ address: "127.0.0.1:1", adapter });
   expect(new Set(Object.keys(client))).toEqual(new Set([...operations.map(({ name }) => name), "close"]));
   client.close();
@@ -99,14 +99,14 @@ async function broken(bytes: Buffer): Promise<{ address: string } & Disposable> 
   return { address: `127.0.0.1:${port}`, [Symbol.dispose]: () => server.forceShutdown() };
 }
 
-it("calls a reply that cannot be read an invalid agent response", async () => {
+it("the gRPC client reports a reply that cannot be read as an invalid agent response", async () => {
   using server = await broken(Buffer.from([0x0a, 0xff]));
   const client = createGrpcTransport({ address: server.address, adapter });
   await expect(client.getTask(getTask, {})).rejects.toMatchObject({ code: "invalidAgentResponse" });
   client.close();
 });
 
-it("refuses a reply over its limit", async () => {
+it("the gRPC client refuses a reply over its limit", async () => {
   using server = await broken(Buffer.alloc(2000));
   const client = createGrpcTransport({ address: server.address, adapter, replyMaxBytes: 1000 });
   await expect(client.getTask(getTask, {})).rejects.toMatchObject({

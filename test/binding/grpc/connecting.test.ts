@@ -39,7 +39,7 @@ describe("a call without a connection reports that", () => {
   it.each([
     ["127.0.0.1:1", /^cannot reach 127\.0\.0\.1:1: connect ECONNREFUSED 127\.0\.0\.1:1$/],
     ["nowhere.invalid:80", /^cannot reach nowhere\.invalid:80: Name resolution failed/],
-  ])("at %s", async (address, message) => {
+  ])("a gRPC call reports that it had no connection at %s", async (address, message) => {
     expectUnwritten(await failuresOf({ address }), message);
   });
 
@@ -52,15 +52,18 @@ describe("a call without a connection reports that", () => {
     ["of an unknown authority", { server: localTls, tls: true }, /self-signed certificate/],
   ];
   // Requirements: V03-TRANS-7
-  it.each(wrong)("at a server %s", async (_, { say, server, tls }, message) => {
-    await using bare = await bareServer((socket) => {
-      if (say !== undefined) socket.end(say);
-    }, server);
-    expectUnwritten(await failuresOf({ address: `localhost:${bare.port}`, tls }), message);
-    await expect.poll(bare.open).toBe(0);
-  });
+  it.each(wrong)(
+    "a gRPC call reports that it had no connection at a server %s",
+    async (_, { say, server, tls }, message) => {
+      await using bare = await bareServer((socket) => {
+        if (say !== undefined) socket.end(say);
+      }, server);
+      expectUnwritten(await failuresOf({ address: `localhost:${bare.port}`, tls }), message);
+      await expect.poll(bare.open).toBe(0);
+    },
+  );
 
-  it("at a silent server, when its time is over, and frees the socket", async () => {
+  it("a gRPC call to a silent server reports no connection when its time is over, and frees the socket", async () => {
     await using bare = await bareServer(() => {});
     const address = `127.0.0.1:${bare.port}`;
     expectUnwritten(await failuresOf({ address, connectTimeoutMs: 60 }), /no connection within 60 ms$/);
@@ -68,7 +71,7 @@ describe("a call without a connection reports that", () => {
     await expect.poll(bare.open).toBe(0);
   });
 
-  it("when its own limits end first", async () => {
+  it("a gRPC call reports that it had no connection when its own limits end first", async () => {
     await using bare = await bareServer(() => {});
     const client = createGrpcTransport({ adapter, address: `127.0.0.1:${bare.port}` });
     await expect(client.getTask(getTask, { timeoutMs: 20 })).rejects.toMatchObject({ code: "deadlineExceeded" });
@@ -97,7 +100,7 @@ async function answering(port: number) {
   return { port: bound, [Symbol.dispose]: () => server.forceShutdown() };
 }
 
-it("finds an agent again that was away", async () => {
+it("the gRPC client finds an agent again that was away", async () => {
   const { port, ...first } = await answering(0);
   const client = createGrpcTransport({ adapter, address: `127.0.0.1:${port}` });
   await client.getTask(getTask, {});
@@ -137,7 +140,7 @@ describe("a call that breaks off", () => {
     ["when the peer fails inside", (stream) => stream.close(2), true],
     ["without a status", respondNothing, true],
     ["when the peer refuses to look at it", (stream) => stream.close(7), false],
-  ])("%s is a connection error", async (_, act, written) => {
+  ])("a gRPC call that breaks off %s is a connection error", async (_, act, written) => {
     await using server = await breaking(act);
     for (const failure of await failuresOf({ address: `127.0.0.1:${server.port}` })) {
       expect(failure).toBeInstanceOf(ConnectionError);
@@ -160,7 +163,7 @@ describe("a call that breaks off", () => {
       (stream) => stream.respond({ ":status": 404 }, { endStream: true }),
       { code: "methodNotFound", metadata: { httpStatus: "404" } },
     ],
-  ])("with a status from %s is an answer", async (_, act, wanted) => {
+  ])("a gRPC call with a status from %s is an answer", async (_, act, wanted) => {
     await using server = await breaking(act);
     for (const failure of await failuresOf({ address: `127.0.0.1:${server.port}` })) {
       expect(failure).not.toBeInstanceOf(ConnectionError);
@@ -178,7 +181,7 @@ describe("a policy of addresses", () => {
     // The first address has no listener.
     [["::1", "127.0.0.1"]],
     [["127.0.0.9", "127.0.0.1"]],
-  ])("lets a call through to allowed addresses among %j", async (addresses) => {
+  ])("the policy of addresses lets a gRPC call through to allowed addresses among %j", async (addresses) => {
     await using agent = await grpcAgent(service);
     const lookup = async () => addresses;
     const address = `agent.example:${agent.port}`;
@@ -187,7 +190,7 @@ describe("a policy of addresses", () => {
     client.close();
   });
 
-  it("keeps the name that the certificate has to be for", async () => {
+  it("the policy of addresses keeps the name that the certificate has to be for", async () => {
     await using agent = await grpcAgent(service, { tls: localTls });
     const at = (host: string) => ({
       address: `${host}:${agent.port}`,
@@ -208,14 +211,14 @@ describe("a policy of addresses", () => {
     ["http://127.0.0.1:50051", []],
     ["[::1]:50051", []],
     ["2130706433:50051", []],
-  ])("keeps calls away from %s at %j", async (address, addresses) => {
+  ])("the policy of addresses keeps gRPC calls away from %s at %j", async (address, addresses) => {
     const policy = clientPolicy({ cardHost: "agents.example" });
     const failures = await failuresOf({ address, policy, lookup: async () => addresses });
     expectUnwritten(failures, /may not be called, only addresses of the internet \(allowPrivate\)$/);
   });
 
   it.each(["unix:/run/agent.sock", "dns://10.0.0.1/agent.example", "ipv4:127.0.0.1:50051"])(
-    "keeps calls away from %s, which is for gRPC's own resolvers",
+    "the policy of addresses keeps calls away from %s, which is for gRPC's own resolvers",
     async (address) => {
       const policy = clientPolicy({ cardHost: "agents.example" });
       const failures = await failuresOf({ address, policy, lookup: async () => ["193.0.6.139"] });
@@ -233,12 +236,12 @@ describe("a policy of addresses", () => {
       /a\.example:1: getaddrinfo ENOTFOUND/,
     ],
     ["takes too long", () => new Promise(() => {}), /no connection within 30 ms$/],
-  ])("reports that there was no connection when the lookup %s", async (_, lookup, message) => {
+  ])("the policy of addresses reports that there was no connection when the lookup %s", async (_, lookup, message) => {
     const options = { address: "a.example:1", policy: loopback, lookup, connectTimeoutMs: 30 };
     expectUnwritten(await failuresOf(options), message);
   });
 
-  it("checks a name again for each connection", async () => {
+  it("the policy of addresses checks a name again for each gRPC connection", async () => {
     await using first = await grpcAgent(service);
     const answers = [["127.0.0.1"]];
     const lookup = async () => answers.shift() ?? ["10.0.0.7"];
@@ -253,7 +256,7 @@ describe("a policy of addresses", () => {
   });
 });
 
-it("a reader that stops slows the agent down", async () => {
+it("a reader that stops slows the agent down over gRPC", async () => {
   let itemCount = 0;
   const endless = async function* (): AsyncGenerator<StreamItem> {
     for (;;) {

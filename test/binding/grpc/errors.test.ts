@@ -9,7 +9,7 @@ import { itemsOf } from "../../support/items.js";
 import { getTask, hello } from "../../support/requests.js";
 
 // Requirements: V1-ERR-18
-it.each(errorCodes)("%s is sent as a status and arrives complete", (code) => {
+it.each(errorCodes)("the error %s is sent as a gRPC status and arrives complete", (code) => {
   const error = new A2AError(code, "näh: 100 % \n no", {
     metadata: { taskId: "t", more: "ä" },
     violations: [{ field: "message.parts[0]", description: "is no part" }],
@@ -28,16 +28,19 @@ it.each(errorCodes)("%s is sent as a status and arrives complete", (code) => {
 });
 
 // Requirements: V1-ERR-17
-it.each(errorCodes)("%s thrown by an operation reaches the caller of a unary call and of a stream", async (code) => {
-  const error = new A2AError(code, "nö", { metadata: { taskId: "t-1" } });
-  const fail = (): never => {
-    throw error;
-  };
-  await using agent = await grpcAgent(serviceOf({ getTask: fail, sendStreamingMessage: fail }));
-  const expected = { code, message: "nö", metadata: { taskId: "t-1" } };
-  await expect(agent.client.getTask(getTask, {})).rejects.toMatchObject(expected);
-  await expect(itemsOf(agent.client.sendStreamingMessage(hello, {}))).rejects.toMatchObject(expected);
-});
+it.each(errorCodes)(
+  "the error %s thrown by an operation reaches the caller of a unary call and of a stream",
+  async (code) => {
+    const error = new A2AError(code, "nö", { metadata: { taskId: "t-1" } });
+    const fail = (): never => {
+      throw error;
+    };
+    await using agent = await grpcAgent(serviceOf({ getTask: fail, sendStreamingMessage: fail }));
+    const expected = { code, message: "nö", metadata: { taskId: "t-1" } };
+    await expect(agent.client.getTask(getTask, {})).rejects.toMatchObject(expected);
+    await expect(itemsOf(agent.client.sendStreamingMessage(hello, {}))).rejects.toMatchObject(expected);
+  },
+);
 
 it.each<[string, ErrorOptions, object]>([
   ["metadata that is too large", { metadata: { more: "x".repeat(5000) } }, { reason: "BERTH_TAKEN", metadata: {} }],
@@ -46,7 +49,7 @@ it.each<[string, ErrorOptions, object]>([
     { reason: "X".repeat(5000) },
     { reason: "INVALID_PARAMS", domain: "a2a-protocol.org" },
   ],
-])("%s is dropped, and the rest of the error arrives", (_, options, expected) => {
+])("the detail %s is dropped, and the rest of the error arrives", (_, options, expected) => {
   const own = { reason: "BERTH_TAKEN", domain: "harbour.example", ...options };
   const back = errorFromStatus(errorToStatus(new A2AError("invalidParams", "no", own)));
   expect(back).toMatchObject({ code: "invalidParams", message: "no", ...expected });
@@ -54,7 +57,7 @@ it.each<[string, ErrorOptions, object]>([
 
 // The vector of spec 10.13 (E-23).
 // Requirements: V1-ERR-19
-it("encodes a missing task byte for byte", () => {
+it("the error of a missing task is encoded byte for byte", () => {
   const error = new A2AError("taskNotFound", "No such task", { metadata: { taskId: "t-nope" } });
   expect(Buffer.from(encodeStatus(error)).toString("hex")).toBe(
     "0805120c4e6f2073756368207461736b1a600a28747970652e676f6f676c65617069732e636f6d2f676f6f676c652e7270632e" +
@@ -75,7 +78,7 @@ it.each([
   [14, "unavailable"],
   [16, "unauthenticated"],
   [99, "internalError"],
-] as const)("reads status %i without details as %s", (code, expected) => {
+] as const)("the gRPC client reads status %i without details as %s", (code, expected) => {
   expect(errorFromStatus({ code, details: "x", metadata: new Metadata() })).toMatchObject({
     code: expected,
     message: "x",
@@ -83,7 +86,7 @@ it.each([
 });
 
 it.each(["", "\x0a\xff\xff\xff\xff\xff", "\x08\x05\x1a\x02\x0a\x7f"])(
-  "survives details that are garbage: %j",
+  "a gRPC error survives details that are garbage: %j",
   (bytes) => {
     const metadata = new Metadata();
     metadata.set("grpc-status-details-bin", Buffer.from(bytes, "latin1"));
@@ -91,7 +94,7 @@ it.each(["", "\x0a\xff\xff\xff\xff\xff", "\x08\x05\x1a\x02\x0a\x7f"])(
   },
 );
 
-it("keeps a status within what peers take as metadata, however much is wrong", async () => {
+it("a gRPC status stays within what peers take as metadata, however much is wrong", async () => {
   const violations = Array.from({ length: 5000 }, (_, index) => ({ field: `f[${index}]`, description: "is wrong" }));
   const error = new A2AError("invalidParams", `\ud800${"too long ".repeat(1000)}`, { violations });
   await using agent = await grpcAgent(serviceOf({ getTask: () => Promise.reject(error) }));
@@ -103,7 +106,7 @@ it("keeps a status within what peers take as metadata, however much is wrong", a
   expect(message.startsWith("\ufffdtoo long")).toBe(true);
 });
 
-it("reveals nothing of what agent code threw", async () => {
+it("a gRPC error reveals nothing of what agent code threw", async () => {
   await using agent = await grpcAgent(serviceOf({ sendMessage: () => Promise.reject(new Error("secret")) }));
   await expect(agent.client.sendMessage(hello, {})).rejects.toMatchObject({
     code: "internalError",
@@ -111,7 +114,7 @@ it("reveals nothing of what agent code threw", async () => {
   });
 });
 
-it("answers the next call after an error on the same connection", async () => {
+it("a gRPC connection answers the next call after an error", async () => {
   await using agent = await grpcAgent(
     serviceOf({ getTask: () => Promise.reject(taskNotFound("t")), sendMessage: async (request) => echo(request) }),
   );

@@ -16,7 +16,7 @@ const text = (field: number, value: string): Buffer =>
 it.each([
   ["", "0801"],
   ["lf.a2a.v1.A2AService", "0801"],
-])("reports %j as serving until it is set to not serving", async (name, serving) => {
+])("the health service reports %j as serving until it is set to not serving", async (name, serving) => {
   await using agent = await grpcAgent(serviceOf({}));
   using raw = rawSession(agent.port);
   const ask = () => raw.call("", frame(name === "" ? Buffer.alloc(0) : text(1, name)), { ":path": check });
@@ -25,13 +25,13 @@ it.each([
   expect((await ask()).body.subarray(5).toString("hex")).toBe("0802");
 });
 
-it("answers not found for an unknown service", async () => {
+it("the health service answers not found for an unknown service", async () => {
   await using agent = await grpcAgent(serviceOf({}));
   using raw = rawSession(agent.port);
   expect((await raw.call("", frame(text(1, "no.Such")), { ":path": check })).status).toBe(5);
 });
 
-it("starts as not serving when set so before the first check", async () => {
+it("the health service starts as not serving when set so before the first check", async () => {
   await using agent = await grpcAgent(serviceOf({}));
   agent.grpc.setServing(false);
   using raw = rawSession(agent.port);
@@ -40,7 +40,7 @@ it("starts as not serving when set so before the first check", async () => {
   );
 });
 
-it("needs no credentials for a health check", async () => {
+it("the health service needs no credentials for a check", async () => {
   await using agent = await grpcAgent(
     serviceOf(
       {},
@@ -56,7 +56,7 @@ it("needs no credentials for a health check", async () => {
 });
 
 it.each([check, "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"])(
-  "refuses a message of more than 4 KiB to %s before it is whole",
+  "the gRPC server refuses a message of more than 4 KiB to %s before it is whole",
   async (path) => {
     await using agent = await grpcAgent(serviceOf({}));
     using raw = rawSession(agent.port);
@@ -66,7 +66,7 @@ it.each([check, "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"])(
   },
 );
 
-it.each(["v1", "v1alpha"])("lists and describes its services by reflection %s", async (version) => {
+it.each(["v1", "v1alpha"])("the gRPC server lists and describes its services by reflection %s", async (version) => {
   await using agent = await grpcAgent(serviceOf({}));
   using raw = rawSession(agent.port);
   const path = `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`;
@@ -81,7 +81,7 @@ it.each(["v1", "v1alpha"])("lists and describes its services by reflection %s", 
   }
 });
 
-it("asks a caller of reflection for no more than it reads", async () => {
+it("the gRPC server asks a caller of reflection for no more than it reads", async () => {
   await using agent = await grpcAgent(serviceOf({}));
   using raw = rawSession(agent.port);
   const { session } = raw;

@@ -26,7 +26,7 @@ const service = serviceOf({
 });
 
 // Guards our use of grpc-js internals for the release in the lock file.
-it("serves gRPC, HTTP/1.1 and HTTP/2 on one port at once", async () => {
+it("a server serves gRPC, HTTP/1.1 and HTTP/2 on one port at once", async () => {
   await using agent = await grpcAgent(service, { http });
   const session = await http2Session(agent.port);
   const rounds = Array.from({ length: 30 }, async () => {
@@ -51,7 +51,7 @@ it.each([
   ["application/grpc-web+proto", false],
   ["application/json", false],
   [undefined, false],
-])("on one HTTP/2 connection, %s is gRPC: %s", async (contentType, grpc) => {
+])("a request of type %s is gRPC on a shared HTTP/2 connection: %s", async (contentType, grpc) => {
   await using agent = await grpcAgent(service, { http });
   using raw = rawSession(agent.port);
   const { headers, status } = await raw.call("GetTask", frame(Buffer.from([0x12, 0x01, 0x74])), {
@@ -62,7 +62,7 @@ it.each([
 });
 
 // Requirements: V03-GRPC-2
-it("serves all of them in TLS, by ALPN", async () => {
+it("a server serves gRPC, HTTP/1.1 and HTTP/2 in TLS on one port, by ALPN", async () => {
   await using agent = await grpcAgent(service, { http, tls: localTls });
   const client = createGrpcTransport({
     address: `https://localhost:${agent.port}`,
@@ -76,7 +76,7 @@ it("serves all of them in TLS, by ALPN", async () => {
   client.close();
 });
 
-it("serves only gRPC on its own port", async () => {
+it("a gRPC port of its own serves only gRPC", async () => {
   await using agent = await grpcAgent(service);
   expect(await agent.client.sendMessage(hello, {})).toEqual(echo(hello));
   expect((await getOverHttp1(agent.port, "/")).status).toBe(505);
@@ -85,7 +85,7 @@ it("serves only gRPC on its own port", async () => {
   session.close();
 });
 
-it("serves only gRPC over HTTP/2, and logs it, when grpc-js cannot share the port", async () => {
+it("a server serves only gRPC over HTTP/2, and logs it, when grpc-js cannot share the port", async () => {
   const grpc = createGrpcServer({ adapters: [adapter], service, at: () => ({ service, versions: [v1] }) });
   const setup: unknown = Reflect.get(grpc.server, "_setupHandlers");
   Object.defineProperty(grpc.server, "_setupHandlers", { value: setup, writable: false });
@@ -105,7 +105,7 @@ it("serves only gRPC over HTTP/2, and logs it, when grpc-js cannot share the por
   await listener.drain(1000);
 });
 
-it("drains: calls under way end well, and then the connections", async () => {
+it("a shared port drains: calls under way end well, and then the connections", async () => {
   const arrived = Promise.withResolvers<void>();
   const go = Promise.withResolvers<void>();
   await using agent = await grpcAgent(
@@ -126,7 +126,7 @@ it("drains: calls under way end well, and then the connections", async () => {
   await expect(agent.client.sendMessage(hello, {})).rejects.toMatchObject({ code: "unavailable" });
 });
 
-it("drains: a stream that never ends is cut off in the end", async () => {
+it("a shared port drains: a stream that never ends is cut off in the end", async () => {
   const left = Promise.withResolvers<void>();
   await using agent = await grpcAgent(
     serviceOf({
@@ -144,7 +144,7 @@ it("drains: a stream that never ends is cut off in the end", async () => {
   await left.promise;
 });
 
-it("survives garbage on a gRPC connection", async () => {
+it("a server survives garbage on a gRPC connection", async () => {
   await using agent = await grpcAgent(service, { http });
   const wire = wireTo(agent.port);
   wire.socket.write(Buffer.from(`PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${"\xff".repeat(64)}`, "latin1"));
@@ -152,7 +152,7 @@ it("survives garbage on a gRPC connection", async () => {
   expect(await agent.client.sendMessage(hello, {})).toEqual(echo(hello));
 });
 
-it("cuts off a client that resets ten thousand calls, and serves the others", async () => {
+it("a server cuts off a gRPC client that resets ten thousand calls, and serves the others", async () => {
   await using agent = await grpcAgent(service, { http });
   using raw = rawSession(agent.port);
   raw.session.on("error", () => {});

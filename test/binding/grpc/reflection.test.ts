@@ -20,7 +20,7 @@ const start = (options: Partial<ServeOptions>) =>
   serve({ card, agent: async () => reply("hi"), port: 0, logger: false, drainMs: 0, ...options });
 
 describe.each(paths)("%s", (path) => {
-  it("needs credentials where calls do", async () => {
+  it("reflection needs credentials where calls do", async () => {
     await using server = await start({ auth });
     for (const headers of [{}, { "x-key": "wrong" }]) {
       const refused = await ask(server.port, path, headers);
@@ -30,7 +30,7 @@ describe.each(paths)("%s", (path) => {
     expect([status, body.toString("latin1")]).toEqual([0, expect.stringContaining("lf.a2a.v1.A2AService")]);
   });
 
-  it("needs them with `authenticate`, on a port of its own, for a gateway and for several agents", async () => {
+  it("reflection needs credentials with `authenticate`, also on a port of its own or of a gateway", async () => {
     const authenticate: ServeOptions["authenticate"] = ({ header }) =>
       header("x-key") === "k" ? { owner: "ann" } : undefined;
     await using own = await start({ authenticate, grpcPort: 0 });
@@ -44,12 +44,12 @@ describe.each(paths)("%s", (path) => {
     }
   });
 
-  it("answers everybody where calls need nothing", async () => {
+  it("reflection answers everybody where calls need no credentials", async () => {
     await using server = await start({});
     expect((await ask(server.port, path)).status).toBe(0);
   });
 
-  it("can be turned off", async () => {
+  it("reflection can be turned off", async () => {
     await using server = await start({ reflection: false });
     expect((await ask(server.port, path)).status).toBe(12);
     const check = "/grpc.health.v1.Health/Check";

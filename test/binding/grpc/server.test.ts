@@ -30,7 +30,7 @@ function noting() {
   return { contexts, service };
 }
 
-it("gives the operation the caller, the transport's facts and the request", async () => {
+it("the gRPC server gives the operation the caller, the transport's facts and the request", async () => {
   const { contexts, service } = noting();
   await using agent = await grpcAgent({
     ...service,
@@ -47,15 +47,18 @@ it("gives the operation the caller, the transport's facts and the request", asyn
   });
 });
 
-it.each(["SendMessage", "SendStreamingMessage"])("names the active extensions before the reply of %s", async (rpc) => {
-  await using agent = await grpcAgent(noting().service);
-  using raw = rawSession(agent.port);
-  const active = await raw.call(rpc, helloFrame, { "a2a-extensions": "urn:known:a, urn:other,urn:known:b" });
-  expect(active.headers["a2a-extensions"]).toBe("urn:known:a,urn:known:b");
-  const none = await raw.call(rpc, helloFrame);
-  expect(none.headers["a2a-extensions"]).toBeUndefined();
-  expect([active.status, none.status]).toEqual([0, 0]);
-});
+it.each(["SendMessage", "SendStreamingMessage"])(
+  "the gRPC server names the active extensions before the reply to %s",
+  async (rpc) => {
+    await using agent = await grpcAgent(noting().service);
+    using raw = rawSession(agent.port);
+    const active = await raw.call(rpc, helloFrame, { "a2a-extensions": "urn:known:a, urn:other,urn:known:b" });
+    expect(active.headers["a2a-extensions"]).toBe("urn:known:a,urn:known:b");
+    const none = await raw.call(rpc, helloFrame);
+    expect(none.headers["a2a-extensions"]).toBeUndefined();
+    expect([active.status, none.status]).toEqual([0, 0]);
+  },
+);
 
 it.each([
   ["0.3", 9],
@@ -64,13 +67,13 @@ it.each([
   ["1.0", 0],
   ["1.0.7", 0],
   ["", 0],
-])("a declared version %j is answered with status %i", async (version, status) => {
+])("the gRPC server answers a declared version %j with status %i", async (version, status) => {
   await using agent = await grpcAgent(noting().service);
   using raw = rawSession(agent.port);
   expect((await raw.call("SendMessage", helloFrame, { "a2a-version": version })).status).toBe(status);
 });
 
-it("authenticates before the message arrives, and reads none of it after a refusal", async () => {
+it("the gRPC server authenticates before the message arrives, and reads none of it after a refusal", async () => {
   const heads: CallHead[] = [];
   const { contexts, service } = noting();
   await using agent = await grpcAgent({
@@ -99,7 +102,7 @@ it.each([
   ["two messages", Buffer.concat([helloFrame, helloFrame]), 3, /more than one/],
   ["a frame over the limit", Buffer.from([0, 0x00, 0x50, 0, 0]), 8, /4194304/],
   ["a compressed frame that is not", Buffer.concat([Buffer.from([1]), helloFrame.subarray(1)]), 3, /./],
-])("%s is an error that names the cause", async (_, body, status, message) => {
+])("a gRPC request with %s fails with an error that names the cause", async (_, body, status, message) => {
   const { contexts, service } = noting();
   await using agent = await grpcAgent(service);
   using raw = rawSession(agent.port);
@@ -112,7 +115,7 @@ it.each([
   expect((await raw.call("SendMessage", helloFrame)).status).toBe(0);
 });
 
-it("reads a compressed message, and refuses one that exceeds the limit when decompressed", async () => {
+it("the gRPC server reads a compressed message, and refuses one that exceeds the limit when decompressed", async () => {
   await using agent = await grpcAgent(noting().service);
   using raw = rawSession(agent.port);
   const compressed = (bytes: Uint8Array): Buffer => {
@@ -125,19 +128,19 @@ it("reads a compressed message, and refuses one that exceeds the limit when deco
   expect((await raw.call("SendMessage", compressed(Buffer.alloc(8 * 1024 * 1024)), gzip)).status).toBe(8);
 });
 
-it("answers an RPC that it does not have with UNIMPLEMENTED", async () => {
+it("the gRPC server answers an RPC that it does not have with UNIMPLEMENTED", async () => {
   await using agent = await grpcAgent(noting().service);
   using raw = rawSession(agent.port);
   expect((await raw.call("NoSuchThing", helloFrame)).status).toBe(12);
 });
 
-it("gives up on a message that does not arrive in time", async () => {
+it("the gRPC server gives up on a message that does not arrive in time", async () => {
   await using agent = await grpcAgent(noting().service, { limits: { bodyTimeoutMs: 50 } });
   using raw = rawSession(agent.port);
   expect((await raw.call("SendMessage", undefined)).status).toBe(4);
 });
 
-it("closes the stream of a call that it ends before its request is whole", async () => {
+it("the gRPC server closes the stream of a call that it ends before its request is whole", async () => {
   await using agent = await grpcAgent(noting().service, { limits: { bodyTimeoutMs: 50 } });
   using raw = rawSession(agent.port);
   const { stream, answer: ended } = raw.open("SendMessage");
@@ -151,7 +154,7 @@ it.each([
   ["100m", 4],
   ["1000H", 0],
   ["99999999H", 0],
-])("keeps a time limit of %s", async (timeout, status) => {
+])("the gRPC server keeps a time limit of %s", async (timeout, status) => {
   await using agent = await grpcAgent(
     serviceOf({
       sendMessage: (request, { signal }) =>
@@ -164,17 +167,20 @@ it.each([
   expect((await raw.call("SendMessage", helloFrame, { "grpc-timeout": timeout })).status).toBe(status);
 });
 
-it.each(["unavailable", "resourceExhausted"] as const)("refuses a call that is counted out as %s", async (code) => {
-  const { contexts, service } = noting();
-  const enter = () => {
-    throw new A2AError(code, "no more for now", { retryAfterMs: 2000 });
-  };
-  await using agent = await grpcAgent({ ...service, enter });
-  await expect(agent.client.sendMessage(hello, {})).rejects.toMatchObject({ code, retryAfterMs: 2000 });
-  expect(contexts).toEqual([]);
-});
+it.each(["unavailable", "resourceExhausted"] as const)(
+  "the gRPC server refuses a call that is counted out as %s",
+  async (code) => {
+    const { contexts, service } = noting();
+    const enter = () => {
+      throw new A2AError(code, "no more for now", { retryAfterMs: 2000 });
+    };
+    await using agent = await grpcAgent({ ...service, enter });
+    await expect(agent.client.sendMessage(hello, {})).rejects.toMatchObject({ code, retryAfterMs: 2000 });
+    expect(contexts).toEqual([]);
+  },
+);
 
-it("counts each call in with its size and out when it is over, however it ends", async () => {
+it("the gRPC server counts each call in with its size and out when it is over, however it ends", async () => {
   let inside = 0;
   const entries: unknown[] = [];
   const over: Promise<void>[] = [];

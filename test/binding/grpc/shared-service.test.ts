@@ -29,7 +29,7 @@ function recordingAgent() {
   return { calledVersions, service };
 }
 
-it("takes a call over gRPC in the version that it declares, else in the newest one", async () => {
+it("a shared service takes a call over gRPC in the version that it declares, else in the newest one", async () => {
   const { calledVersions, service } = recordingAgent();
   await using agent = await grpcAgent(service, { versions });
   for (const declares of ["1.0", "1.9", undefined]) {
@@ -40,7 +40,7 @@ it("takes a call over gRPC in the version that it declares, else in the newest o
   expect(calledVersions).toEqual(["1.0", "1.9", "1.9"]);
 });
 
-it("refuses a declared version that neither of them is", async () => {
+it("a shared service refuses a declared version that neither of its versions is", async () => {
   const { calledVersions, service } = recordingAgent();
   await using agent = await grpcAgent(service, { versions });
   const client = createGrpcTransport({ address: agent.address, adapter: { ...adapter, declares: "1.5" } });
@@ -49,11 +49,14 @@ it("refuses a declared version that neither of them is", async () => {
   expect(calledVersions).toEqual([]);
 });
 
-it.each(["connect json", "grpc-web binary"] as const)("takes a call over %s in the same way", async (protocol) => {
-  const { calledVersions, service } = recordingAgent();
-  await using agent = await connectAgent(service, [laterAdapter, adapter]);
-  const client = agent.client(protocol);
-  for (const version of ["1.0", "1.9"]) await client.sendMessage(hello, { headers: { "a2a-version": version } });
-  await client.sendMessage(hello, {});
-  expect(calledVersions).toEqual(["1.0", "1.9", "1.9"]);
-});
+it.each(["connect json", "grpc-web binary"] as const)(
+  "a shared service takes a call over %s in the version that it declares, else in the newest one",
+  async (protocol) => {
+    const { calledVersions, service } = recordingAgent();
+    await using agent = await connectAgent(service, [laterAdapter, adapter]);
+    const client = agent.client(protocol);
+    for (const version of ["1.0", "1.9"]) await client.sendMessage(hello, { headers: { "a2a-version": version } });
+    await client.sendMessage(hello, {});
+    expect(calledVersions).toEqual(["1.0", "1.9", "1.9"]);
+  },
+);

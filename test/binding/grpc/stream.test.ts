@@ -8,7 +8,7 @@ import { hello } from "../../support/requests.js";
 
 const responses = (items: readonly StreamItem[]) => items.map(({ response }) => response);
 
-it("brings every event in order, however many are ready at once", async () => {
+it("a gRPC stream brings every event in order, however many are ready at once", async () => {
   await using agent = await grpcAgent(
     serviceOf({
       async *sendStreamingMessage() {
@@ -20,7 +20,7 @@ it("brings every event in order, however many are ready at once", async () => {
   expect(answers).toEqual(Array.from({ length: 3000 }, (_, number) => statusItem(number).response));
 });
 
-it("answers steps in the order in which they are asked for", async () => {
+it("a gRPC stream answers steps in the order in which they are asked for", async () => {
   const gate = Promise.withResolvers<void>();
   await using agent = await grpcAgent(
     serviceOf({
@@ -49,12 +49,12 @@ it("answers steps in the order in which they are asked for", async () => {
   expect(answers).toEqual([...events, "unsupportedOperation", "end", "end"]);
 });
 
-it("ends a stream without events", async () => {
+it("a gRPC stream without events ends", async () => {
   await using agent = await grpcAgent(serviceOf({ async *sendStreamingMessage() {} }));
   expect(await itemsOf(agent.client.sendStreamingMessage(hello, {}))).toEqual([]);
 });
 
-it("brings the events before an error, then the error", async () => {
+it("a gRPC stream brings the events before an error, then the error", async () => {
   await using agent = await grpcAgent(
     serviceOf({
       async *sendStreamingMessage() {
@@ -89,7 +89,7 @@ function endless() {
   return { state, stream };
 }
 
-it("stops reading the subscription of a peer that does not read, and nothing else", async () => {
+it("the gRPC server stops reading the subscription of a peer that does not read, and nothing else", async () => {
   const { state, stream } = endless();
   await using agent = await grpcAgent(
     serviceOf({ sendStreamingMessage: stream, sendMessage: async (request) => echo(request) }),
@@ -111,7 +111,7 @@ it("stops reading the subscription of a peer that does not read, and nothing els
 });
 
 it.each(["return", "abort", "deadline"] as const)(
-  "releases the subscription of a caller that leaves by %s",
+  "the gRPC server releases the subscription of a caller that leaves by %s",
   async (how) => {
     const { state, stream } = endless();
     const left = Promise.withResolvers<unknown>();
@@ -145,7 +145,7 @@ it.each(["return", "abort", "deadline"] as const)(
   },
 );
 
-it("releases a subscription that is waiting for its next event when the caller leaves", async () => {
+it("the gRPC server releases a subscription that waits for its next event when the caller leaves", async () => {
   const left = Promise.withResolvers<void>();
   await using agent = await grpcAgent(
     serviceOf({
@@ -160,7 +160,7 @@ it("releases a subscription that is waiting for its next event when the caller l
   await left.promise;
 });
 
-it("lets a reader leave while it waits for the next event", async () => {
+it("a gRPC stream lets a reader leave while it waits for the next event", async () => {
   const left = Promise.withResolvers<void>();
   await using agent = await grpcAgent(
     serviceOf({
@@ -179,7 +179,7 @@ it("lets a reader leave while it waits for the next event", async () => {
   await left.promise;
 });
 
-it("aborts a unary operation when its caller leaves", async () => {
+it("the gRPC server aborts a unary operation when its caller leaves", async () => {
   const started = Promise.withResolvers<void>();
   const left = Promise.withResolvers<void>();
   await using agent = await grpcAgent(

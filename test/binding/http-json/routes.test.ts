@@ -59,7 +59,7 @@ const ways: readonly Way[] = [
 ];
 
 describe("routes", () => {
-  it.each(ways)("$call $body calls $name", async ({ call, body, name, fields }) => {
+  it.each(ways)("the request $call $body calls $name", async ({ call, body, name, fields }) => {
     await using served = await agent();
     const { status, text } = await ask(served.base, call, body);
     expect({ status, text }).toMatchObject({ status: 200 });
@@ -82,7 +82,7 @@ describe("routes", () => {
     { call: "HEAD /tasks", status: 405, allow: "GET, OPTIONS" },
     { call: "OPTIONS /tasks/t-1:subscribe", status: 204, allow: "GET, POST, OPTIONS" },
     { call: "OPTIONS /%zz", status: 400 },
-  ])("answers $call with $status", async ({ call, status, allow }) => {
+  ])("the request $call is answered with $status", async ({ call, status, allow }) => {
     await using served = await agent();
     const reply = await ask(served.base, call);
     expect({ status: reply.status, allow: sorted(reply.headers.allow) }).toEqual({ status, allow: sorted(allow) });
@@ -103,7 +103,7 @@ describe("routes", () => {
     { call: "POST /tasks/a/pushNotificationConfigs", body: { ...push, taskId: "b" }, field: "taskId" },
     { call: "POST /tasks/a/pushNotificationConfigs", body: { ...push, task_id: "b" }, field: "taskId" },
     { call: "POST /tasks/a/pushNotificationConfigs", body: { ...push, taskId: 7 }, field: "taskId" },
-  ])("refuses $call $body, which contradicts itself in $field", async ({ call, body, field }) => {
+  ])("the HTTP+JSON server refuses $call $body, which contradicts itself in $field", async ({ call, body, field }) => {
     await using served = await agent();
     const { status, text } = await ask(served.base, call, body);
     expect(status).toBe(400);
@@ -111,7 +111,7 @@ describe("routes", () => {
     expect(served.called).toEqual([]);
   });
 
-  it.each(["[]", '"x"', "7", "{", "\u0000"])("refuses the body %j", async (body) => {
+  it.each(["[]", '"x"', "7", "{", "\u0000"])("the HTTP+JSON server refuses the body %j", async (body) => {
     await using served = await agent();
     const { status, text } = await ask(served.base, "POST /message:send", body);
     expect(status).toBe(400);

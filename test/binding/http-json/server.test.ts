@@ -19,7 +19,7 @@ describe("media types", () => {
     { accept: "application/json;q=0, application/a2a+json", type: "application/json", reply: "application/a2a+json" },
     { accept: "text/html", type: "application/a2a+json", reply: "application/a2a+json", error: "application/json" },
   ])(
-    "answers Accept $accept and Content-Type $type with $reply, errors in plain JSON unless Accept demands otherwise",
+    "the server answers Accept $accept and Content-Type $type with $reply, and errors in plain JSON by default",
     async ({ accept, type, reply, error = reply }) => {
       await using served = await agent();
       const headers = { "Content-Type": type, ...(accept === undefined ? {} : { Accept: accept }) };
@@ -30,12 +30,12 @@ describe("media types", () => {
     },
   );
 
-  it("answers a GET that names nothing in A2A's own type", async () => {
+  it("the HTTP+JSON server answers a GET that names nothing in A2A's own type", async () => {
     await using served = await agent();
     expect((await ask(served.base, "GET /tasks", undefined, {})).headers["content-type"]).toBe("application/a2a+json");
   });
 
-  it("takes a GET with a body of null, which one client sends", async () => {
+  it("the HTTP+JSON server takes a GET with a body of null, which one client sends", async () => {
     await using served = await agent();
     const headers = { ...json, "Content-Length": "4" };
     const { status, headers: got } = await ask(served.base, "GET /tasks/t-1", "null", headers);
@@ -48,7 +48,7 @@ describe("media types", () => {
     { call: "POST /tasks/t-1:cancel", body: "x=1", headers: { "Content-Type": "application/x-www-form-urlencoded" } },
     { call: "POST /tasks/t-1:subscribe", body: "", headers: { "Content-Type": "text/plain" } },
     { call: "POST /tasks/t-1:cancel", body: undefined, headers: { Origin: "https://evil.example" } },
-  ])("never executes $call with $headers", async ({ call, body, headers }) => {
+  ])("the HTTP+JSON server never executes $call with $headers", async ({ call, body, headers }) => {
     await using served = await agent();
     const { status } = await ask(served.base, call, body, { ...headers });
     expect(status).toBe(415);
@@ -58,7 +58,7 @@ describe("media types", () => {
 
 describe("errors", () => {
   // Requirements: V1-ERR-18
-  it.each(errorCodes)("reports %s with its HTTP status and its reason", async (code) => {
+  it.each(errorCodes)("the HTTP+JSON server reports %s with its HTTP status and its reason", async (code) => {
     await using served = await agent({
       authenticate: () => {
         throw new A2AError(code, "no", { retryAfterMs: 1000 });
@@ -75,7 +75,7 @@ describe("errors", () => {
   it.each([
     { call: "GET /tasks?A2A-Version=2.0", headers: {}, reason: "VERSION_NOT_SUPPORTED" },
     { call: "GET /tasks", headers: { "A2A-Version": "0.3" }, reason: "VERSION_NOT_SUPPORTED" },
-  ])("refuses $call $headers with $reason", async ({ call, headers, reason }) => {
+  ])("the HTTP+JSON server refuses $call $headers with $reason", async ({ call, headers, reason }) => {
     await using served = await agent();
     const { status, text } = await ask(served.base, call, undefined, { ...headers });
     expect(status).toBe(400);
@@ -83,7 +83,7 @@ describe("errors", () => {
   });
 
   // Requirements: V1-ERR-3
-  it("challenges an unknown caller also when the application names no challenge", async () => {
+  it("the HTTP+JSON server challenges an unknown caller also when the application names no challenge", async () => {
     await using served = await agent({
       authenticate: () => {
         throw new A2AError("unauthenticated", "who are you");
@@ -92,12 +92,12 @@ describe("errors", () => {
     expect((await ask(served.base, "GET /tasks")).headers["www-authenticate"]).toBe("Bearer");
   });
 
-  it("is refused without a version to speak", () => {
+  it("an HTTP+JSON server without a version to speak is refused", () => {
     expect(() => httpJsonEndpoint({ adapters: [], service: serviceOf({}) })).toThrow(TypeError);
   });
 });
 
-it("names the extensions that it activated", async () => {
+it("the HTTP+JSON server names the extensions that it activated", async () => {
   await using served = await agent();
   const { headers } = await ask(
     served.base,

@@ -123,7 +123,7 @@ describe.each(httpBindings)("over %s", (binding) => {
     ["stream", streamReplies],
   ] as const;
   for (const [kind, replies] of kinds) {
-    it.each(replies)(`$what for a ${kind} call is $code, and frees its socket`, async (reply) => {
+    it.each(replies)(`an answer with $what to a ${kind} call is $code, and frees its socket`, async (reply) => {
       await using peer = await serve(reply);
       const fetch = createNodeFetch();
       const clients = clientsOf(peer.url, fetch);

@@ -35,7 +35,7 @@ describe("a preflight request", () => {
     { origins: ["https://*.example"], origin: "https://evil.test/.example", allowed: null },
     { origins: ["https://*.example"], origin: "https://evil.test:1.example", allowed: null },
     { origins: ["https://*.example"], origin: "https://.example", allowed: null },
-  ])("from $origin, with $origins, is granted $allowed", async ({ origins, origin, allowed }) => {
+  ])("a preflight request from $origin, with $origins, is granted $allowed", async ({ origins, origin, allowed }) => {
     const { status, headers } = await ask({ origins, allowHeaders: ["X-Own-Key"] }, preflight(origin));
     expect([status, headers.get("access-control-allow-origin")]).toEqual([204, allowed]);
     expect(headers.get("vary")).toBe(origins === "*" ? null : "Origin");
@@ -46,13 +46,13 @@ describe("a preflight request", () => {
     expect(headers.get("access-control-max-age")).toBe(allowed === null ? null : "3600");
   });
 
-  it("without a method is an ordinary OPTIONS", async () => {
+  it("a preflight request without a method is an ordinary OPTIONS", async () => {
     expect((await ask({ origins: "*" }, { method: "OPTIONS", headers: { Origin: page } })).status).toBe(200);
   });
 });
 
 describe("an answer", () => {
-  it("to an allowed page may be read, with the headers that matter", async () => {
+  it("an answer to an allowed page may be read, with the headers that matter", async () => {
     const { headers } = await ask({ origins: [page], credentials: true }, { headers: { Origin: page } });
     expect(headers.get("access-control-allow-origin")).toBe(page);
     expect(headers.get("access-control-allow-credentials")).toBe("true");
@@ -63,7 +63,7 @@ describe("an answer", () => {
   });
 
   it.each([{ headers: { Origin: "https://evil.example" } }, { headers: {} }])(
-    "to $headers grants nothing",
+    "an answer to $headers grants nothing",
     async (init) => {
       const { status, headers } = await ask({ origins: [page] }, init);
       expect(status).toBe(200);
@@ -72,7 +72,7 @@ describe("an answer", () => {
     },
   );
 
-  it("for an unknown path stays 404", async () => {
+  it("an answer for an unknown path stays 404 for a page", async () => {
     for (const headers of [{ Origin: page }, { Origin: "https://evil.example" }, {}]) {
       expect((await ask({ origins: [page] }, { path: "/none", headers })).status).toBe(404);
     }

@@ -25,7 +25,7 @@ it.each([
   ["of empty lines", "data:\n"],
   ["of empty lines between comments", "data:\n: ping\n"],
   ["of ids", "id: 1\n"],
-])("ends a stream with an event %s at the limit of its bytes", async (_, text) => {
+])("an event %s at the limit of its bytes ends a stream", async (_, text) => {
   const { body, read } = endless(text);
   const events = readEventStream(body, limit, (cause) => cause);
   await expect(events.next()).rejects.toMatchObject({ code: "contentTooLarge" });
@@ -35,7 +35,7 @@ it.each([
 it.each([
   ["comments", ": ping\n\n"],
   ["events", "data: {}\n\n"],
-])("reads three times as much of %s", async (_, text) => {
+])("the limit of one event lets through three times as much of %s", async (_, text) => {
   const times = 3;
   const { body, read } = endless(text);
   const enough = body.pipeThrough(

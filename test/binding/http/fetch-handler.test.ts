@@ -22,7 +22,7 @@ function inProcess(handle: (request: Request) => Promise<Response>, base = "") {
   ];
 }
 
-it("serves calls, streams and errors without Node's HTTP", async () => {
+it("the fetch handler serves calls, streams and errors without Node's HTTP", async () => {
   const service = serviceOf({
     sendMessage: async (request) => echo(request),
     async *subscribeToTask() {
@@ -39,7 +39,7 @@ it("serves calls, streams and errors without Node's HTTP", async () => {
   }
 });
 
-it("cuts off the path that it is mounted at", async () => {
+it("the fetch handler cuts off the path that it is mounted at", async () => {
   const handle = fetchHandler(endpointOf(serviceOf({ async *subscribeToTask() {} })), { basePath: "/api/a2a/" });
   for (const client of inProcess(handle, "/api/a2a")) {
     expect(await itemsOf(client.subscribeToTask(validRequest("subscribeToTask"), {}))).toEqual([]);
@@ -48,7 +48,7 @@ it("cuts off the path that it is mounted at", async () => {
   expect((await handle(new Request(`${origin}/api/a2a/other`))).status).toBe(404);
 });
 
-it("aborts the operation when the reader cancels, and reads no event ahead", async () => {
+it("the fetch handler aborts the operation when the reader cancels, and reads no event ahead", async () => {
   const left = Promise.withResolvers<void>();
   let pulled = 0;
   const service = serviceOf({
@@ -75,7 +75,7 @@ it("aborts the operation when the reader cancels, and reads no event ahead", asy
   await left.promise;
 });
 
-it("aborts the operation when the request is aborted", async () => {
+it("the fetch handler aborts the operation when the request is aborted", async () => {
   const left = Promise.withResolvers<void>();
   const service = serviceOf({
     async *subscribeToTask(_, { signal }) {
@@ -109,18 +109,18 @@ describe("a body", () => {
       status: 400,
       text: "invalidRequest",
     },
-  ])("$what is answered with $text", async ({ body, status, text }) => {
+  ])("the fetch handler answers a body ($what) with $text", async ({ body, status, text }) => {
     const response = await post(body());
     expect([response.status, await response.text()]).toEqual([status, text]);
   });
 
-  it("that declares more than the limit is not read", async () => {
+  it("a body that declares more than the limit is not read by the fetch handler", async () => {
     const response = await post(new ReadableStream(), { "Content-Length": String(maxBytes + 1) });
     expect(response.status).toBe(413);
   });
 });
 
-it("passes on the facts of the request", async () => {
+it("the fetch handler passes on the facts of the request", async () => {
   const handle = fetchHandler(
     (request) => ({
       status: 200,

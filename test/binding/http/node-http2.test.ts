@@ -45,7 +45,7 @@ describe("over HTTP/2", () => {
       params: { message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "hi" }] } },
     });
 
-  it("calls and streams work as over HTTP/1.1", async () => {
+  it("calls and streams work over HTTP/2 as over HTTP/1.1", async () => {
     const sendStreamingMessage = async function* () {
       yield statusItem(1);
     };
@@ -58,7 +58,7 @@ describe("over HTTP/2", () => {
     expect(stream).toMatchObject({ status: 200, text: expect.stringMatching(/^id: 1\ndata: .*\n\n$/) });
   });
 
-  it("a body over the limit is answered, and the next call too", async () => {
+  it("a body over the limit is answered over HTTP/2, and the next call too", async () => {
     await using served = await h2(measure);
     const big = await served.call({ ":method": "POST", ":path": "/" }, new Uint8Array(200_000));
     expect(big).toEqual({ status: 413, text: "contentTooLarge" });
@@ -66,7 +66,7 @@ describe("over HTTP/2", () => {
     expect(await served.call({ ":method": "GET", ":path": "/" })).toEqual({ status: 200, text: "0" });
   });
 
-  it("a peer that resets its stream ends the subscription", async () => {
+  it("an HTTP/2 peer that resets its stream ends the subscription", async () => {
     const left = Promise.withResolvers<void>();
     await using served = await h2(
       endpointOf(

@@ -6,7 +6,7 @@ import { echo, serviceOf } from "../../support/echo-service.js";
 import { bareSocket, httpAgent, postJson, rawCall, serveEndpoint, serveHttp } from "../../support/http-agent.js";
 
 describe("a reply", () => {
-  it("that an endpoint cannot give is a bare 500", async () => {
+  it("a reply that an endpoint cannot give is a bare 500", async () => {
     const faults: unknown[] = [];
     const broken: HttpEndpoint = ({ path }) => {
       if (path === "/throws") throw new Error("secret");
@@ -19,7 +19,7 @@ describe("a reply", () => {
     expect(faults).toHaveLength(2);
   });
 
-  it("for an unknown path is 404, or passed to the next handler", async () => {
+  it("a reply for an unknown path is 404, or passed to the next handler", async () => {
     const endpoint: HttpEndpoint = () => undefined;
     await using served = await serveEndpoint(endpoint);
     expect((await rawCall(served.url, {})).status).toBe(404);
@@ -34,13 +34,13 @@ describe("a reply", () => {
     { reply: { status: 200, headers: {}, body: undefined }, length: "0" },
     { reply: { status: 200, headers: {}, body: "é" }, length: "2" },
     { reply: { status: 200, headers: {}, body: new Uint8Array([104, 105]) }, length: "2" },
-  ])("$reply has the length $length", async ({ reply, length }) => {
+  ])("the listener gives the reply $reply the length $length", async ({ reply, length }) => {
     await using served = await serveEndpoint(() => reply);
     const { status, headers } = await rawCall(served.url, { method: "GET" });
     expect({ status, length: headers["content-length"] }).toEqual({ status: reply.status, length });
   });
 
-  it("is cut off when its body fails, so that no reader takes it for complete", async () => {
+  it("a reply is cut off when its body fails, so that no reader takes it for complete", async () => {
     await using served = await serveEndpoint(() => ({
       status: 200,
       headers: {},
@@ -59,7 +59,7 @@ it.each([
   { target: "http://x.example:80/a?b", path: "/a", query: "b" },
   { target: "http://x.example", path: "", query: "" },
   { target: "*", path: "*", query: "" },
-])("takes the request target $target apart", async ({ target, path, query }) => {
+])("the listener takes the request target $target apart", async ({ target, path, query }) => {
   await using served = await serveEndpoint((request) => ({
     status: 200,
     headers: {},
@@ -72,7 +72,7 @@ it.each([
   socket.destroy();
 });
 
-it("the next good request is answered after each bad one", async () => {
+it("the listener answers the next good request after each bad one", async () => {
   await using served = await httpAgent(serviceOf({ sendMessage: async (request) => echo(request) }));
   const bad = [
     "GARBAGE\r\n\r\n",

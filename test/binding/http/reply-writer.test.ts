@@ -40,7 +40,7 @@ async function* piecesOf(...pieces: readonly Uint8Array[]): AsyncGenerator<Uint8
 }
 
 describe("the pieces of a reply", () => {
-  it("are booked one by one while the socket has them, and end the call once", async () => {
+  it("the pieces of a reply are booked one by one while the socket has them, and end the call once", async () => {
     const { seen, call } = recordingCall();
     const body = new AccountedBody(piecesOf(large, new Uint8Array(10), large), call);
     const booked: number[] = [];
@@ -50,7 +50,7 @@ describe("the pieces of a reply", () => {
     expect(seen).toEqual({ booked: 0, most: large.length, ends: 1 });
   });
 
-  it("of a whole reply are booked until all of it is taken", async () => {
+  it("the pieces of a whole reply are booked until all of it is taken", async () => {
     const { seen, call } = recordingCall();
     const { body } = accountReply(call, { status: 200, headers: {}, body: large });
     expect(seen).toMatchObject({ booked: large.length, ends: 0 });
@@ -81,7 +81,7 @@ describe("an event stream without events", () => {
     return { stream, clock, seen, push: () => first.resolve({ done: false, value: statusItem(1) }) };
   }
 
-  it("opens with a comment after two seconds, and gets one for each silence of keepAliveMs", async () => {
+  it("an event stream without events opens with a comment, then sends one for each keepAliveMs", async () => {
     const { stream, clock, seen } = openStream(keepAliveMs);
     await clock.advance(1_999);
     let isOpen = false;
@@ -108,7 +108,7 @@ describe("an event stream without events", () => {
     expect([clock.pending(), seen.ends]).toEqual([[], 1]);
   });
 
-  it("gets no comment but the first when keepAliveMs is Infinity", async () => {
+  it("an event stream without events gets no comment but the first when keepAliveMs is Infinity", async () => {
     const { stream, clock, push } = openStream(Number.POSITIVE_INFINITY);
     await clock.advance(2_000);
     expect(await stream.next()).toEqual({ done: false, value: ": keep-alive\n" });

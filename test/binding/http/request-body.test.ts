@@ -14,7 +14,7 @@ describe("a body", () => {
     { bytes: maxBytes, status: 200, text: "100000" },
     { bytes: maxBytes + 1, status: 413, text: "contentTooLarge" },
     { bytes: 20_000_000, status: 413, text: "contentTooLarge" },
-  ])("of $bytes bytes is answered with $status, with a length or without", async ({ bytes, status, text }) => {
+  ])("a body of $bytes bytes is answered with $status, with a length or without", async ({ bytes, status, text }) => {
     await using served = await serveEndpoint(measure);
     const body = new Uint8Array(bytes);
     expect(await rawCall(served.url, { headers: { "Content-Length": String(bytes) }, body })).toMatchObject({
@@ -26,7 +26,7 @@ describe("a body", () => {
     expect(chunked.headers.connection).toBe("close");
   });
 
-  it("over the limit is refused before it is sent, and by fetch's client too", async () => {
+  it("a body over the limit is refused before it is sent, and by fetch's client too", async () => {
     await using served = await serveEndpoint(measure);
     const response = await fetch(served.url, { method: "POST", body: new Uint8Array(30_000_000) });
     expect([response.status, await response.text()]).toEqual([413, "contentTooLarge"]);
@@ -36,7 +36,7 @@ describe("a body", () => {
     socket.destroy();
   });
 
-  it("in many pieces is put together", async () => {
+  it("a body in many pieces is put together", async () => {
     await using served = await serveEndpoint(measure);
     const socket = await bareSocket(served.port);
     socket.write("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
@@ -46,7 +46,7 @@ describe("a body", () => {
     socket.destroy();
   });
 
-  it("that does not arrive is given up in time", async () => {
+  it("a body that does not arrive is given up in time", async () => {
     await using served = await serveEndpoint(measure, { times: { ...defaultListenerLimits, bodyTimeoutMs: 20 } });
     const socket = await bareSocket(served.port);
     socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\nhalf");
@@ -54,7 +54,7 @@ describe("a body", () => {
     socket.destroy();
   });
 
-  it("that is cut off in the middle fails its own request alone", async () => {
+  it("a body that is cut off in the middle fails its own request alone", async () => {
     const failed = Promise.withResolvers<unknown>();
     await using served = await serveEndpoint(async (request) => {
       await request.body(maxBytes, () => {}).catch(failed.resolve);
@@ -69,7 +69,7 @@ describe("a body", () => {
     expect(served.faults).toEqual([]);
   });
 
-  it("that is never read leaves its connection usable", async () => {
+  it("a body that is never read leaves its connection usable", async () => {
     await using served = await serveEndpoint(() => ({ status: 200, headers: {}, body: "ok" }));
     const socket = await bareSocket(served.port);
     for (let time = 1; time <= 3; time++) {
@@ -83,7 +83,7 @@ describe("a body", () => {
     { body: { a: 1 }, size: 7 },
     { body: "text", size: 4 },
     { rawBody: Buffer.from("raw"), size: 3 },
-  ])("that a body parser has read is used: $size bytes", async ({ size, ...parsed }) => {
+  ])("a body that a body parser has read is used: $size bytes", async ({ size, ...parsed }) => {
     const listener = nodeListener(measure);
     const server = createServer((req, res) => {
       req.resume().on("end", () => listener(Object.assign(req, parsed), res));
@@ -92,7 +92,7 @@ describe("a body", () => {
     expect((await rawCall(served.url, { body: "something" })).text).toBe(String(size));
   });
 
-  it("that earlier middleware consumed is an error that names the remedy", async () => {
+  it("a body that earlier middleware consumed is an error that names the remedy", async () => {
     const listener = nodeListener(measure);
     const server = createServer((req, res) => {
       req.resume().on("end", () => listener(req, res));

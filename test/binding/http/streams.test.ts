@@ -32,7 +32,7 @@ function openStream(url: string, binding: keyof typeof wires, headers = {}): Pro
 
 describe.each(httpBindings)("a stream over %s", (binding) => {
   // Requirements: V03-SSE-9
-  it("is written line by line in the form that every known reader accepts", async () => {
+  it("an event stream is written line by line in the form that every known reader accepts", async () => {
     const stream = async function* (): AsyncGenerator<StreamItem> {
       yield statusItem(1);
       yield { response: statusItem(2).response };
@@ -54,7 +54,7 @@ describe.each(httpBindings)("a stream over %s", (binding) => {
     expect(reply.text).toBe(`id: 1\ndata: ${event(1)}\n\ndata: ${event(2)}\n\n`);
   });
 
-  it("sends comments while it has no events", async () => {
+  it("an event stream sends comments while it has no events", async () => {
     const source = fedSubscription();
     const limits = { contentMaxBytes: 1e6, jsonBodyMaxBytes: 1e6, jsonMaxValues: 250_000, keepAliveMs: 20 };
     await using served = await httpAgent(serviceOf(source, { limits }));
@@ -72,7 +72,7 @@ describe.each(httpBindings)("a stream over %s", (binding) => {
     await source.returned;
   });
 
-  it("aborts its operation when the peer disconnects, before the first event and after it", async () => {
+  it("an event stream aborts its operation when the peer disconnects, before or after its first event", async () => {
     for (const before of [true, false]) {
       const source = fedSubscription();
       const counts: string[] = [];
@@ -98,7 +98,7 @@ describe.each(httpBindings)("a stream over %s", (binding) => {
     }
   });
 
-  it("aborts its operation when the peer disconnected before the start", async () => {
+  it("an event stream aborts its operation when the peer disconnected before the start", async () => {
     const admitted = Promise.withResolvers<void>();
     const start = Promise.withResolvers<void>();
     const left = Promise.withResolvers<void>();
@@ -136,7 +136,7 @@ describe.each(httpBindings)("a stream over %s", (binding) => {
     expect(served.faults).toEqual([]);
   });
 
-  it("can be left by its client at any time, which aborts the operation", async () => {
+  it("an event stream can be left by its client at any time, which aborts the operation", async () => {
     const source = fedSubscription();
     await using served = await httpAgent(serviceOf(source));
     const iterator = served.clients[binding].subscribeToTask(subscribe, {})[Symbol.asyncIterator]();
@@ -148,7 +148,7 @@ describe.each(httpBindings)("a stream over %s", (binding) => {
     await source.returned;
   });
 
-  it("stops reading its own subscription when a peer does not read, and no other", async () => {
+  it("an event stream stops reading its own subscription when a peer does not read, and no other", async () => {
     const slow = fedSubscription();
     const quick = fedSubscription();
     let calls = 0;
@@ -188,7 +188,7 @@ function wide(number: number): StreamItem {
   return item;
 }
 
-it("joins the events of one turn of the event loop into one write", async () => {
+it("an event stream joins the events of one turn of the event loop into one write", async () => {
   const source = fedSubscription();
   await using served = await httpAgent(serviceOf(source));
   source.push(...Array.from({ length: 20 }, (_, n) => statusItem(n)));

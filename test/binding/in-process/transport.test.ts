@@ -31,7 +31,7 @@ const itemOf = (task: Task): StreamItem => ({
   id: "1",
 });
 
-it("gives the handler the call's own facts", async () => {
+it("the in-process transport gives the handler the call's own facts", async () => {
   const contexts: ServerContext[] = [];
   const transport = over(
     {
@@ -54,7 +54,7 @@ it("gives the handler the call's own facts", async () => {
   expect([context?.caller?.header("x-one"), context?.caller?.header("x-two")]).toEqual(["1", "2"]);
 });
 
-it("refuses a request as a binding does, and the handler never sees it", async () => {
+it("the in-process transport refuses a request as a binding does, and the handler never sees it", async () => {
   const transport = over({});
   const error = await errorOf(transport.sendMessage(requestOf("sendMessage", {}), {}));
   expect(error).toMatchObject({ code: "invalidParams", violations: [{ field: "message" }] });
@@ -63,7 +63,7 @@ it("refuses a request as a binding does, and the handler never sees it", async (
   });
 });
 
-it("gives copies, so that neither side changes what the other holds", async () => {
+it("the in-process transport gives copies, so that neither side changes what the other holds", async () => {
   const held = emptyTask("t", "c");
   const original = say("as it was");
   const received: unknown[] = [];
@@ -89,7 +89,7 @@ it("gives copies, so that neither side changes what the other holds", async () =
   expect(held).toEqual(emptyTask("t", "c"));
 });
 
-it("rejects when its caller aborts, and aborts the handler", async () => {
+it("an in-process call rejects when its caller aborts, and aborts the handler", async () => {
   const left = Promise.withResolvers<unknown>();
   const transport = over({
     getTask: (_, { signal }) =>
@@ -104,7 +104,7 @@ it("rejects when its caller aborts, and aborts the handler", async () => {
   await expect(transport.getTask(getTask, { signal: abort.signal })).rejects.toBe(reason);
 });
 
-it("ends a call at its time limit, by the clock that it was given, and leaves no timer", async () => {
+it("an in-process call ends at its time limit, by the clock that it was given, and leaves no timer", async () => {
   const clock = createTestClock();
   const transport = over(
     { getTask: () => new Promise(() => {}), listTasks: async () => requestOf("listTasks") as never },
@@ -116,7 +116,7 @@ it("ends a call at its time limit, by the clock that it was given, and leaves no
   expect(clock.pending()).toEqual([]);
 });
 
-it("leaves the handler's stream when its reader leaves, also while it waits, and when its signal aborts", async () => {
+it("the in-process transport leaves the handler's stream when its reader leaves or its signal aborts", async () => {
   const leave = async (how: "return" | "abort"): Promise<unknown> => {
     const ended = Promise.withResolvers<boolean>();
     const transport = over({
@@ -146,7 +146,7 @@ it("leaves the handler's stream when its reader leaves, also while it waits, and
   expect(await leave("abort")).toBe(true);
 });
 
-it("leaves the handler's stream at the abort of a reader that is handling an event", async () => {
+it("the in-process transport leaves the stream at the abort of a reader that handles an event", async () => {
   const ended = Promise.withResolvers<boolean>();
   const transport = over({
     async *subscribeToTask(_, { signal }) {
@@ -166,7 +166,7 @@ it("leaves the handler's stream at the abort of a reader that is handling an eve
   await expect(items.next()).rejects.toThrow("enough");
 });
 
-it("counts an ended stream as closed, even when its reader stops reading", async () => {
+it("the in-process transport counts an ended stream as closed, even when its reader stops reading", async () => {
   const out = Promise.withResolvers<void>();
   const admission: CallGate = {
     versions: ["1.0"],
@@ -189,7 +189,7 @@ it("counts an ended stream as closed, even when its reader stops reading", async
   expect(await items.next()).toEqual({ done: true, value: undefined });
 });
 
-it("passes on the handler's error as an answer, masks any other, and marks what another agent did not answer", async () => {
+it("the in-process transport passes on the handler's error, and masks any other", async () => {
   const failWith = (error: Error) => errorOf(over({ getTask: () => Promise.reject(error) }).getTask(getTask, {}));
   expect(await failWith(new A2AError("taskNotFound", "no such task", { metadata: { taskId: "t" } }))).toMatchObject({
     code: "taskNotFound",
@@ -204,7 +204,7 @@ it("passes on the handler's error as an answer, masks any other, and marks what 
   expect(behind).not.toBeInstanceOf(ConnectionError);
 });
 
-it("refuses a version that is not served", async () => {
+it("the in-process transport refuses a version that is not served", async () => {
   const error = await errorOf(over({}).getTask(getTask, { headers: { "A2A-Version": "9.9" } }));
   expect(error).toMatchObject({ code: "versionNotSupported" });
 });

@@ -16,15 +16,18 @@ describe("the id of a JSON-RPC request", () => {
     ["given twice: the last one counts", `{"id":1,"method":"m","id" : ${beyond} }`],
     ["with an escaped key", `{"\\u0069\\u0064":${beyond},"method":"m"}`],
     ["where a value is called id", `{"id":${beyond},"method":"id","x":"id"}`],
-  ])("is echoed digit by digit beyond 53 bits, %s", (_where, text) => {
+  ])("the id of a JSON-RPC request is echoed digit by digit beyond 53 bits, %s", (_where, text) => {
     expect(idOf(text)).toBe(beyond);
   });
 
-  it.each(["1e400", "-1.5e300", "12345678901234567890.5"])("may be any number: %s", (id) => {
-    expect(idOf(`{"method":"m","id":${id}}`)).toBe(id);
-  });
+  it.each(["1e400", "-1.5e300", "12345678901234567890.5"])(
+    "the id of a JSON-RPC request may be any number: %s",
+    (id) => {
+      expect(idOf(`{"method":"m","id":${id}}`)).toBe(id);
+    },
+  );
 
-  it("is found whatever else is in the request", () => {
+  it("the id of a JSON-RPC request is found whatever else is in the request", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), fc.string(), (before, after, key) => {
         const text = `{${JSON.stringify(`x${key}`)}:${JSON.stringify(before)},"id":${beyond},"params":${JSON.stringify({ id: after })},"method":"m"}`;
@@ -33,7 +36,7 @@ describe("the id of a JSON-RPC request", () => {
     );
   });
 
-  it("is exact below any nesting, and the request is parsed once", () => {
+  it("the id of a JSON-RPC request is exact below any nesting, and the request is parsed once", () => {
     const parse = vi.spyOn(JSON, "parse");
     const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
     expect(idOf(`{"params":${deep},"id":${beyond},"method":"m"}`)).toBe(beyond);

@@ -29,14 +29,14 @@ describe("the envelope", () => {
     { id: null, text: "null" },
     { id: 1.5, text: "1.5" },
     { id: -0.25, text: "-0.25" },
-  ])("echoes the id $text", async ({ id }) => {
+  ])("the JSON-RPC server echoes the id $text", async ({ id }) => {
     await using served = await agent();
     const { status, text } = await postJson(`${served.url}/json-rpc`, call(id));
     expect(status).toBe(200);
     expect(JSON.parse(text)).toMatchObject({ jsonrpc: "2.0", id, result: { message: { messageId: "reply" } } });
   });
 
-  it("echoes an id that a double cannot hold digit by digit", async () => {
+  it("the JSON-RPC server echoes an id that a double cannot hold digit by digit", async () => {
     await using served = await agent();
     const body = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "SendMessage", params: { ...params, x: { id: 5 } } });
     const { text } = await postJson(`${served.url}/json-rpc`, body.replace('"id":7', '"id":12345678901234567891'));
@@ -66,7 +66,7 @@ describe("the envelope", () => {
       code: -32602,
       id: 3,
     },
-  ])("refuses $what with $code", async ({ body, code, id }) => {
+  ])("the JSON-RPC server refuses $what with $code", async ({ body, code, id }) => {
     await using served = await agent();
     const { status, headers, text } = await postJson(`${served.url}/json-rpc`, body);
     expect({ status, type: headers["content-type"] }).toEqual({ status: 200, type: "application/json" });
@@ -75,7 +75,7 @@ describe("the envelope", () => {
   });
 
   // Requirements: V1-HTTP-9
-  it("refuses bytes that are not UTF-8", async () => {
+  it("the JSON-RPC server refuses bytes that are not UTF-8", async () => {
     await using served = await agent();
     const body = Buffer.from(JSON.stringify(call(1)).replace("hi", "h\u00ff"), "latin1");
     const reply = await rawCall(`${served.url}/json-rpc`, { headers: { "Content-Type": "application/json" }, body });
@@ -91,7 +91,7 @@ describe("the door", () => {
     { header: "multipart/form-data; boundary=x" },
     { header: "application/jsonx" },
     { header: "" },
-  ])("never executes a body of type '$header'", async ({ header }) => {
+  ])("the JSON-RPC server never executes a body of type '$header'", async ({ header }) => {
     await using served = await agent();
     const headers: Record<string, string> = header === "" ? {} : { "Content-Type": header };
     const { status, text } = await rawCall(`${served.url}/json-rpc`, { headers, body: JSON.stringify(call(1)) });
@@ -102,20 +102,23 @@ describe("the door", () => {
     expect(served.called).toEqual([]);
   });
 
-  it.each(["application/json; charset=utf-8", "Application/JSON", "application/a2a+json"])("takes %s", async (type) => {
-    await using served = await agent();
-    const { text } = await postJson(`${served.url}/json-rpc`, call(1), { "Content-Type": type });
-    expect(JSON.parse(text)).toHaveProperty("result");
-  });
+  it.each(["application/json; charset=utf-8", "Application/JSON", "application/a2a+json"])(
+    "the JSON-RPC server takes %s",
+    async (type) => {
+      await using served = await agent();
+      const { text } = await postJson(`${served.url}/json-rpc`, call(1), { "Content-Type": type });
+      expect(JSON.parse(text)).toHaveProperty("result");
+    },
+  );
 
-  it("refuses a body in an encoding other than gzip, and says which it accepts", async () => {
+  it("the JSON-RPC server refuses a body in an encoding other than gzip, and says which it accepts", async () => {
     await using served = await agent();
     const { status, text } = await postJson(`${served.url}/json-rpc`, call(1), { "Content-Encoding": "br" });
     expect(status).toBe(415);
     expect(text).toContain("accepted: gzip, identity");
   });
 
-  it("answers an unauthenticated caller before any byte of the body arrives", async () => {
+  it("the JSON-RPC server answers an unauthenticated caller before any byte of the body arrives", async () => {
     await using served = await agent({
       authenticate: () => {
         throw new A2AError("unauthenticated", "who are you", { challenge: 'Bearer realm="x"\r\nEvil: 1' });
@@ -139,7 +142,7 @@ describe("the door", () => {
     { code: "resourceExhausted", status: 429 },
     { code: "taskNotFound", status: 200 },
     { code: "internalError", status: 200 },
-  ] as const)("reports $code with HTTP status $status", async ({ code, status }) => {
+  ] as const)("the JSON-RPC server reports $code with HTTP status $status", async ({ code, status }) => {
     await using served = await agent({
       enter: () => {
         throw new A2AError(code, "no", { retryAfterMs: 1500 });
@@ -153,19 +156,19 @@ describe("the door", () => {
     { method: "GET", status: 405 },
     { method: "DELETE", status: 405 },
     { method: "OPTIONS", status: 204 },
-  ])("answers $method with $status and the allowed methods", async ({ method, status }) => {
+  ])("the JSON-RPC server answers $method with $status and the allowed methods", async ({ method, status }) => {
     await using served = await agent();
     const reply = await rawCall(`${served.url}/json-rpc`, { method });
     expect({ status: reply.status, allow: reply.headers.allow }).toEqual({ status, allow: "POST, OPTIONS" });
   });
 
-  it("leaves other paths to others", async () => {
+  it("the JSON-RPC server leaves other paths to others", async () => {
     await using served = await agent();
     expect((await postJson(`${served.url}/json-rpc/more`, call(1))).status).toBe(404);
     expect((await postJson(`${served.url}/json-rpc/`, call(1))).status).toBe(200);
   });
 
-  it("counts every call in and out once", async () => {
+  it("the JSON-RPC server counts every call in and out once", async () => {
     const counts: number[] = [];
     await using served = await agent({
       enter: ({ streams }) => {
@@ -191,28 +194,28 @@ describe("versions and extensions", () => {
     { headers: { "A2A-Version": "0.3" }, query: "", served: false },
     { headers: {}, query: "?a2a-version=2.0", served: false },
     { headers: { "A2A-Version": "%%%" }, query: "", served: false },
-  ])("$headers $query is served: $served", async ({ headers, query, served: isServed }) => {
+  ])("a JSON-RPC request with $headers $query is served: $served", async ({ headers, query, served: isServed }) => {
     await using served = await agent();
     const { text } = await postJson(`${served.url}/json-rpc${query}`, call(8), { ...headers });
     const wanted = isServed ? { id: 8, result: {} } : { id: 8, error: { code: -32009 } };
     expect(JSON.parse(text)).toMatchObject(wanted);
   });
 
-  it("requires a version in strict mode", async () => {
+  it("the JSON-RPC server requires a version in strict mode", async () => {
     await using served = await agent({ strictVersions: true });
     expect(JSON.parse((await postJson(`${served.url}/json-rpc`, call(8))).text)).toMatchObject({
       error: { code: -32009 },
     });
   });
 
-  it("names the extensions that it activated", async () => {
+  it("the JSON-RPC server names the extensions that it activated", async () => {
     await using served = await agent();
     const headers = { "A2A-Extensions": "urn:known:a, urn:other" };
     expect((await postJson(`${served.url}/json-rpc`, call(8), headers)).headers["a2a-extensions"]).toBe("urn:known:a");
     expect((await postJson(`${served.url}/json-rpc`, call(8))).headers).not.toHaveProperty("a2a-extensions");
   });
 
-  it("names the required extension that a request lacks, in the response to that request", async () => {
+  it("the JSON-RPC server names the required extension that a request lacks, in its response", async () => {
     await using served = await agent({
       extensions: () => {
         throw new A2AError("extensionSupportRequired", "urn:needed is required");
@@ -223,13 +226,13 @@ describe("versions and extensions", () => {
     expect(JSON.parse(text)).toMatchObject({ id: 8, error: { code: -32008 } });
   });
 
-  it("is refused without a version to speak", () => {
+  it("a JSON-RPC server without a version to speak is refused", () => {
     expect(() => jsonRpcEndpoint({ adapters: [], service: serviceOf({}) })).toThrow(TypeError);
   });
 });
 
 // Requirements: V1-ERR-13
-it("shows nothing of what broke inside", async () => {
+it("the JSON-RPC server shows nothing of what broke inside", async () => {
   await using served = await httpAgent(serviceOf({ sendMessage: () => Promise.reject(new Error("secret")) }));
   const { status, text } = await postJson(`${served.url}/json-rpc`, call(1));
   expect(status).toBe(200);

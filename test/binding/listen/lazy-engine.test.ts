@@ -46,7 +46,7 @@ describe("an engine that is loaded with its first connection", () => {
   };
   const get = (path: string): Promise<string> => text(session.request({ ":path": path }));
 
-  it("answers what came before it was there, loading once", async () => {
+  it("an engine loaded with its first connection answers what came before, and is loaded once", async () => {
     open();
     const answers = Promise.all([get("/one"), get("/two")]);
     await demand.promise;
@@ -56,7 +56,7 @@ describe("an engine that is loaded with its first connection", () => {
     expect(engineCount).toBe(1);
   });
 
-  it("closes a connection when it cannot be loaded, and tries again with the next", async () => {
+  it("an engine that cannot be loaded closes the connection, and is tried again with the next", async () => {
     const closed = once(open(), "close");
     await demand.promise;
     loading.reject(new Error("no such package"));
@@ -69,7 +69,7 @@ describe("an engine that is loaded with its first connection", () => {
     expect(engineCount).toBe(2);
   });
 
-  it("answers a connection that waited while the port was retired", async () => {
+  it("an engine that is being loaded answers a connection that waited while the port was retired", async () => {
     open();
     const answer = get("/last");
     await demand.promise;
@@ -81,7 +81,7 @@ describe("an engine that is loaded with its first connection", () => {
     await closed;
   });
 
-  it("closes with its port while it is being loaded", async () => {
+  it("an engine that is being loaded closes with its port", async () => {
     const closed = once(open(), "close");
     await demand.promise;
     await listener.close();

@@ -42,14 +42,14 @@ it.each([
   ["the preface without settings", preface],
   ["half of a request's headers", "GET / HTTP/1.1\r\nHost: a\r\nX-Slow"],
   ["half of a body", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n12345"],
-])("closes a connection that sends %s", async (_, bytes) => {
+])("the listener closes a connection that sends %s", async (_, bytes) => {
   const wire = wireTo(listener.port);
   wire.socket.write(bytes);
   await wire.whenClosed;
   await stillServes();
 });
 
-it("closes a connection that ends before it has sent anything", async () => {
+it("the listener closes a connection that ends before it has sent anything", async () => {
   const wire = wireTo(listener.port);
   wire.socket.end();
   expect(await wire.whenClosed).toBe("");
@@ -59,7 +59,7 @@ it.each([
   ["bytes of no protocol", "\x00\x01\x02\x03\r\n\r\n"],
   ["a TLS hello", "\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x03"],
   ["a preface that goes wrong", `${preface.slice(0, 20)}XXXX\r\n\r\n`],
-])("answers %s with 400 and closes", async (_, bytes) => {
+])("the listener answers %s with 400 and closes", async (_, bytes) => {
   const wire = wireTo(listener.port);
   wire.socket.write(Buffer.from(bytes, "latin1"));
   expect(await wire.whenClosed).toMatch(/^HTTP\/1\.1 400/);
@@ -70,14 +70,14 @@ it.each([
   ["garbage", "\xff".repeat(100)],
   ["data on a stream that was never opened", `${settings}\0\0\x01\0\0\0\0\0\x01x`],
   ["a frame that is too long", `${settings}\xff\xff\xff\0\0\0\0\0\x01`],
-])("closes an HTTP/2 connection that sends %s after the preface", async (_, bytes) => {
+])("the listener closes an HTTP/2 connection that sends %s after the preface", async (_, bytes) => {
   const wire = wireTo(listener.port);
   wire.socket.write(Buffer.from(preface + bytes, "latin1"));
   await wire.whenClosed;
   await stillServes();
 });
 
-it("cuts off a client that resets ten thousand streams, and serves the others", async () => {
+it("the listener cuts off a client that resets ten thousand streams, and serves the others", async () => {
   const session = await http2Session(listener.port);
   const gone = new Promise<number>((resolve) => session.on("goaway", resolve));
   session.on("error", () => {});
@@ -92,7 +92,7 @@ it("cuts off a client that resets ten thousand streams, and serves the others", 
   await stillServes();
 });
 
-it("refuses headers over 16 KiB", async () => {
+it("the listener refuses headers over 16 KiB", async () => {
   const wire = wireTo(listener.port);
   wire.socket.write(`GET / HTTP/1.1\r\nHost: a\r\nX-Long: ${"x".repeat(17_000)}\r\n\r\n`);
   expect(await wire.whenClosed).toMatch(/^HTTP\/1\.1 431/);
@@ -103,7 +103,7 @@ it("refuses headers over 16 KiB", async () => {
   session.destroy();
 });
 
-it("ends an HTTP/1.1 connection that idles", async () => {
+it("the listener ends an HTTP/1.1 connection that idles", async () => {
   const agent = new Agent({ keepAlive: true });
   const closed = new Promise((resolve) => {
     agent.on("free", (socket) => socket.once("close", resolve));
@@ -113,20 +113,20 @@ it("ends an HTTP/1.1 connection that idles", async () => {
   agent.destroy();
 });
 
-it("sends GOAWAY to a silent HTTP/2 connection", async () => {
+it("the listener sends GOAWAY to a silent HTTP/2 connection", async () => {
   const session = await http2Session(listener.port);
   const code = await new Promise<number>((resolve) => session.on("goaway", resolve));
   expect(code).toBe(constants.NGHTTP2_NO_ERROR);
 });
 
-it("closes a TLS connection that does not finish its handshake", async () => {
+it("the listener closes a TLS connection that does not finish its handshake", async () => {
   const secure = await createListener({ host: "127.0.0.1", port: 0, limits, tls: localTls });
   const wire = wireTo(secure.port);
   await wire.whenClosed;
   await secure.close();
 });
 
-it("keeps no connection of a TLS client that leaves during its handshake", async () => {
+it("the listener keeps no connection of a TLS client that leaves during its handshake", async () => {
   const patient = { headerTimeoutMs: 60_000 };
   const secure = await createListener({ host: "127.0.0.1", port: 0, limits: patient, tls: localTls });
   // Node knows the certificate before it has sent the end of its handshake.

@@ -4,7 +4,7 @@ import { getOverHttp1, getOverHttp2, http2Session } from "../../support/http-cal
 import { leftOpen, openHandles } from "../../support/leaks.js";
 
 // In a file of its own, since uncollected handles of other tests would count.
-it("leaves nothing open", async () => {
+it("a listener that is closed leaves nothing open", async () => {
   const before = openHandles();
   const arrived: (() => void)[] = [];
   const arrival = () => new Promise<void>((resolve) => arrived.push(resolve));

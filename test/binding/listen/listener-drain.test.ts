@@ -27,7 +27,7 @@ async function waiting() {
   };
 }
 
-it("waits for requests under way on either protocol, and then ends without being destroyed", async () => {
+it("the drain of a listener waits for requests of either protocol, and destroys nothing", async () => {
   const { listener, arrival, letGo } = await waiting();
   const agent = new Agent({ keepAlive: true });
   const session = await http2Session(listener.port);
@@ -44,7 +44,7 @@ it("waits for requests under way on either protocol, and then ends without being
   agent.destroy();
 });
 
-it("ends idle connections at once", async () => {
+it("the drain of a listener ends idle connections at once", async () => {
   const { listener, arrival, letGo } = await waiting();
   const agent = new Agent({ keepAlive: true });
   const here = arrival();
@@ -61,7 +61,7 @@ it("ends idle connections at once", async () => {
   agent.destroy();
 });
 
-it("destroys connections that do not end in time", async () => {
+it("the drain of a listener destroys connections that do not end in time", async () => {
   const { listener, arrival } = await waiting();
   const session = await http2Session(listener.port);
   const both = Promise.all([arrival(), arrival()]);
@@ -88,12 +88,12 @@ describe("a connection that comes just before the port closes", () => {
     return answer;
   }
 
-  it("gets an answer over HTTP/1.1, and ends", async () => {
+  it("a connection over HTTP/1.1 that comes just before the port closes gets an answer, and ends", async () => {
     const answer = await sendLate("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     expect(answer).toMatch(/^HTTP\/1\.1 200 OK[\s\S]*connection: close[\s\S]*done/i);
   });
 
-  it("gets an answer over HTTP/2, and ends", async () => {
+  it("a connection over HTTP/2 that comes just before the port closes gets an answer, and ends", async () => {
     const settings = "\0\0\0\x04\0\0\0\0\0";
     // :method GET, :scheme http, :path /, and :authority a (RFC 7541, 6.1 and 6.2.2).
     const headers = "\0\0\x06\x01\x05\0\0\0\x01\x82\x86\x84\x01\x01a";

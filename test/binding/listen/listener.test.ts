@@ -19,7 +19,7 @@ async function listen(limits: Partial<ListenerLimits> = {}, more: Partial<Listen
   return { ...listener, [Symbol.asyncDispose]: () => listener.close() };
 }
 
-it("serves HTTP/1.1 and HTTP/2 on one port", async () => {
+it("the listener serves HTTP/1.1 and HTTP/2 on one port", async () => {
   await using listener = await listen();
   expect(listener.address).toBe("127.0.0.1");
   expect(await getOverHttp1(listener.port, "/a")).toMatchObject({ status: 200, body: "1.1 /a" });
@@ -28,40 +28,44 @@ it("serves HTTP/1.1 and HTTP/2 on one port", async () => {
   session.close();
 });
 
-it("reports that a port is taken", async () => {
+it("the listener reports that a port is taken", async () => {
   await using first = await listen();
   await expect(listen({}, { port: first.port })).rejects.toMatchObject({ code: "EADDRINUSE" });
 });
 
-it.each(["one byte at a time", "in two halves"])("detects a protocol whose bytes arrive %s", async (how) => {
-  await using listener = await listen();
-  const pieces = (text: string): string[] => (how === "in two halves" ? [text.slice(0, 9), text.slice(9)] : [...text]);
-  const request = "GET /slow HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
-  const http1 = wireTo(listener.port);
-  for (const piece of pieces(request)) await new Promise((resolve) => http1.socket.write(piece, resolve));
-  expect(await http1.whenClosed).toMatch(/^HTTP\/1\.1 200[\s\S]*1\.1 \/slow$/);
-  const http2 = wireTo(listener.port);
-  for (const piece of pieces(preface)) await new Promise((resolve) => http2.socket.write(piece, resolve));
-  const settings = await new Promise<string>((resolve) => http2.socket.once("data", resolve));
-  expect(settings.charCodeAt(3)).toBe(4);
-  http2.socket.destroy();
-});
+it.each(["one byte at a time", "in two halves"])(
+  "the listener detects a protocol whose bytes arrive %s",
+  async (how) => {
+    await using listener = await listen();
+    const pieces = (text: string): string[] =>
+      how === "in two halves" ? [text.slice(0, 9), text.slice(9)] : [...text];
+    const request = "GET /slow HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    const http1 = wireTo(listener.port);
+    for (const piece of pieces(request)) await new Promise((resolve) => http1.socket.write(piece, resolve));
+    expect(await http1.whenClosed).toMatch(/^HTTP\/1\.1 200[\s\S]*1\.1 \/slow$/);
+    const http2 = wireTo(listener.port);
+    for (const piece of pieces(preface)) await new Promise((resolve) => http2.socket.write(piece, resolve));
+    const settings = await new Promise<string>((resolve) => http2.socket.once("data", resolve));
+    expect(settings.charCodeAt(3)).toBe(4);
+    http2.socket.destroy();
+  },
+);
 
-it("still answers an HTTP/1.1 client that has ended its side", async () => {
+it("the listener still answers an HTTP/1.1 client that has ended its side", async () => {
   await using listener = await listen();
   const wire = wireTo(listener.port);
   wire.socket.end("GET /half HTTP/1.1\r\nHost: a\r\n\r\n");
   expect(await wire.whenClosed).toMatch(/1\.1 \/half$/);
 });
 
-it("still answers an HTTP/1.1 client over TLS that has ended its side", async () => {
+it("the listener still answers an HTTP/1.1 client over TLS that has ended its side", async () => {
   await using listener = await listen({}, { tls: localTls });
   const client = tlsConnect({ port: listener.port, host: "localhost", ca: localTls.cert });
   client.end("GET /half HTTP/1.1\r\nHost: a\r\n\r\n");
   expect(await text(client)).toMatch(/1\.1 \/half$/);
 });
 
-it("closes an HTTP/2 connection whose client has ended", async () => {
+it("the listener closes an HTTP/2 connection whose client has ended", async () => {
   await using listener = await listen();
   const wire = wireTo(listener.port);
   wire.socket.end(`${preface}\0\0\0\x04\0\0\0\0\0`);
@@ -69,7 +73,7 @@ it("closes an HTTP/2 connection whose client has ended", async () => {
 });
 
 // Requirements: V1-SEC-2
-it("prefers HTTP/2 in TLS and serves HTTP/1.1 to clients that request it or nothing", async () => {
+it("the listener prefers HTTP/2 in TLS and serves HTTP/1.1 to clients that request it or nothing", async () => {
   await using listener = await listen({}, { tls: localTls });
   const url = `https://localhost:${listener.port}`;
   const session = http2Connect(url, { ca: localTls.cert });
@@ -93,7 +97,7 @@ it("prefers HTTP/2 in TLS and serves HTTP/1.1 to clients that request it or noth
 });
 
 // Requirements: V1-SEC-5
-it.each(["TLSv1", "TLSv1.1"] as const)("refuses %s", async (version) => {
+it.each(["TLSv1", "TLSv1.1"] as const)("the listener refuses %s", async (version) => {
   await using listener = await listen({}, { tls: localTls });
   const failed = new Promise((resolve) => {
     tlsConnect({
@@ -108,7 +112,7 @@ it.each(["TLSv1", "TLSv1.1"] as const)("refuses %s", async (version) => {
   expect(await failed).toMatchObject({ code: expect.stringContaining("VERSION") });
 });
 
-it("refuses HTTP on a port that is not for it", async () => {
+it("the listener refuses HTTP on a port that is not for it", async () => {
   const listener = await createListener({ host: "127.0.0.1", port: 0 });
   expect((await getOverHttp1(listener.port, "/")).status).toBe(505);
   await listener.close();

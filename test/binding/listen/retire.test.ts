@@ -46,15 +46,19 @@ async function whileOnItsWay(listener: Listener, scheme: "http" | "https") {
   return { lastStreams, rstCode: stream.rstCode };
 }
 
-it.each(["alone", "beside gRPC"])("answers requests that are on their way when it sends GOAWAY, %s", async (place) => {
-  const service = serviceOf({});
-  const { listener } = place === "alone" ? { listener: await listen() } : await grpcAgent(service, { http: answering });
-  const { lastStreams, rstCode } = await whileOnItsWay(listener, "http");
-  expect(lastStreams[0]).toBe(2 ** 31 - 1);
-  expect(rstCode).toBe(constants.NGHTTP2_NO_ERROR);
-});
+it.each(["alone", "beside gRPC"])(
+  "a port that retires answers requests that are on their way when it sends GOAWAY, %s",
+  async (place) => {
+    const service = serviceOf({});
+    const { listener } =
+      place === "alone" ? { listener: await listen() } : await grpcAgent(service, { http: answering });
+    const { lastStreams, rstCode } = await whileOnItsWay(listener, "http");
+    expect(lastStreams[0]).toBe(2 ** 31 - 1);
+    expect(rstCode).toBe(constants.NGHTTP2_NO_ERROR);
+  },
+);
 
-it("over TLS, requests that are on their way when it sends GOAWAY are refused so that they may be repeated", async () => {
+it("over TLS, requests under way when a port sends GOAWAY are refused so that they may be repeated", async () => {
   const { lastStreams, rstCode } = await whileOnItsWay(await listen({ tls: localTls }), "https");
   expect(lastStreams[0]).toBe(1);
   expect(rstCode).toBe(constants.NGHTTP2_REFUSED_STREAM);
@@ -63,7 +67,7 @@ it("over TLS, requests that are on their way when it sends GOAWAY are refused so
 it.each([
   { way: "without TLS", tls: undefined },
   { way: "over TLS", tls: localTls },
-])("gRPC calls that are on their way when it sends GOAWAY succeed, $way", async ({ tls }) => {
+])("gRPC calls that are on their way when a port sends GOAWAY succeed, $way", async ({ tls }) => {
   const service = serviceOf({ sendMessage: async (request) => echo(request) });
   await using agent = await grpcAgent(service, { ...(tls === undefined ? {} : { tls }) });
   await using relay = await silentRelay(agent.port);
@@ -82,7 +86,7 @@ it.each([
 });
 
 it.each([0, 1_000])(
-  "answers the first request of a connection that has begun when it sends GOAWAY, waiting %i ms",
+  "a port that retires answers the first request of a connection that has begun at the GOAWAY, waiting %i ms",
   async (ms) => {
     const listener = await listen();
     const socket = createConnection(listener.port, "127.0.0.1");
@@ -108,7 +112,7 @@ function http2Frame(type: number, flags: number, stream: number, payload: readon
   return Buffer.from([0, 0, payload.length, type, flags, 0, 0, 0, stream, ...payload]);
 }
 
-it("waits for a peer that confirms nothing only as long as it is told to", async () => {
+it("a port that retires waits for a peer that confirms nothing only as long as it is told to", async () => {
   const listener = await listen();
   await using relay = await silentRelay(listener.port);
   await session(`http://127.0.0.1:${relay.port}`).then((caller) => caller.on("error", () => {}));
@@ -117,7 +121,7 @@ it("waits for a peer that confirms nothing only as long as it is told to", async
   await listener.close();
 });
 
-it("leaves idle HTTP/1.1 connections open for a last request, which closes them", async () => {
+it("a port that retires leaves idle HTTP/1.1 connections open for a last request, which closes them", async () => {
   const listener = await listen();
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   expect(await getOverHttp1(listener.port, "/", agent)).toMatchObject({ connection: "keep-alive" });
@@ -128,7 +132,7 @@ it("leaves idle HTTP/1.1 connections open for a last request, which closes them"
   await listener.close();
 });
 
-it("closes connections that have reached their age: HTTP/2 by GOAWAY, HTTP/1.1 with the next response", async () => {
+it("a listener closes connections of their full age: HTTP/2 by GOAWAY, HTTP/1.1 with the next response", async () => {
   const responses: { end(text: string): unknown }[] = [];
   const listener = await listen({
     limits: { maxConnectionAgeMs: 200 },
@@ -147,7 +151,7 @@ it("closes connections that have reached their age: HTTP/2 by GOAWAY, HTTP/1.1 w
   await listener.close();
 });
 
-it("destroys a connection that outlives its age by the grace", async () => {
+it("a listener destroys a connection that outlives its age by the grace", async () => {
   const listener = await listen({ limits: { maxConnectionAgeMs: 200, maxConnectionAgeGraceMs: 20 }, http: () => {} });
   const caller = await http2Session(listener.port);
   await expect(Promise.all([getOverHttp2(caller, "/"), getOverHttp1(listener.port, "/")])).rejects.toThrow();

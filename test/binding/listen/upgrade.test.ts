@@ -48,7 +48,7 @@ async function until(socket: Socket, end: string): Promise<string> {
   return text;
 }
 
-it.each(["plain", "TLS"])("hands over the connection of a request to upgrade: %s", async (kind) => {
+it.each(["plain", "TLS"])("the listener hands over the connection of a request to upgrade: %s", async (kind) => {
   const isPlain = kind === "plain";
   await using listener = await listen(isPlain ? {} : { tls: localTls });
   const at = { port: listener.port, host: "localhost" };
@@ -61,7 +61,7 @@ it.each(["plain", "TLS"])("hands over the connection of a request to upgrade: %s
   socket.destroy();
 });
 
-it("answers a request whose upgrade is refused, and closes the connection", async () => {
+it("the listener answers a request whose upgrade is refused, and closes the connection", async () => {
   await using listener = await listen();
   const wire = wireTo(listener.port);
   wire.socket.write(asking("/other", "echo"));
@@ -71,7 +71,7 @@ it("answers a request whose upgrade is refused, and closes the connection", asyn
 it.each([
   ["another protocol", {}],
   ["any protocol, without one of its own", { upgrades: [] }],
-])("answers a request to upgrade to %s as if it did not ask", async (_, options) => {
+])("the listener answers a request to upgrade to %s as if it did not ask", async (_, options) => {
   await using listener = await listen(options);
   const protocol = "upgrades" in options ? "echo" : "h2c";
   const wire = wireTo(listener.port);
@@ -81,7 +81,7 @@ it.each([
   expect(await wire.whenClosed).toMatch(/^HTTP\/1\.1 200[\s\S]*POST \/first bodyHTTP\/1\.1 200[\s\S]*GET \/again $/);
 });
 
-it("upgrades a connection that has served requests, and keeps it while others close", async () => {
+it("the listener upgrades a connection that has served requests, and keeps it while others close", async () => {
   await using listener = await listen({ limits: { keepAliveIdleMs: 1 } });
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   expect(await getOverHttp1(listener.port, "/plain", agent)).toMatchObject({ status: 200, body: "GET /plain " });

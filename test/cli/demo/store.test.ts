@@ -39,7 +39,7 @@ const getTask = (client: Client, id: string): Promise<Task> => client.getTask(re
 const reportOf = (task: Task): string => textIn(task.artifacts.find((each) => each.name === "report.md")?.parts);
 
 describe("the store of trivium demo", () => {
-  it("is a file in the folder, and everything shown survives SIGKILL, with every event", async () => {
+  it("the store of trivium demo is a file in the folder, and every event shown survives SIGKILL", async () => {
     const folder = newFolder();
     await using first = await startIn(folder);
     expect(first.greeting).toContain("\nTasks are kept in .trivium/tasks.db and persist across restarts.\n");
@@ -63,7 +63,7 @@ describe("the store of trivium demo", () => {
     expect(await second.stop()).toBe(0);
   });
 
-  it("is closed on SIGTERM: all is in the file, and nothing beside it", async () => {
+  it("the store of trivium demo is closed on SIGTERM: all is in the file, and nothing beside it", async () => {
     const folder = newFolder();
     await using demo = await startIn(folder);
     await using client = await Client.connect(demo.url);
@@ -75,7 +75,7 @@ describe("the store of trivium demo", () => {
     file.close();
   });
 
-  it("is memory when requested, also by the environment", async () => {
+  it("the store of trivium demo is memory when requested, also by the environment", async () => {
     const folder = newFolder();
     await using demo = await startDemo(["--port", "0"], { TRIVIUM_STORE: "memory" }, folder);
     expect(demo.greeting).toContain("\nTasks are kept in memory and end with this process.\n");
@@ -116,7 +116,7 @@ const holdersSql = "select holder from trivium_tasks";
 
 for (const { name, skipped, make, holders } of shared) {
   describe.skipIf(skipped)(`trivium demo on ${name}`, () => {
-    it("lets a task that waits for its caller go on after SIGKILL, and takes a message once", async () => {
+    it("trivium demo lets a task that waits for its caller go on after SIGKILL, and takes a message once", async () => {
       const folder = newFolder();
       const store = await make(folder);
       await using first = await startIn(folder, "--store", store);
@@ -136,7 +136,7 @@ for (const { name, skipped, make, holders } of shared) {
       expect((await after.listTasks({})).totalSize).toBe(1);
     });
 
-    it("may be shared by two processes, each of which sees what the other does", async () => {
+    it("the store of trivium demo may be shared by two processes, each of which sees what the other does", async () => {
       const folder = newFolder();
       const store = await make(folder);
       await using first = await startIn(folder, "--store", store);
@@ -165,7 +165,7 @@ describe("an unusable store is reported in one sentence", () => {
     return stderr;
   }
 
-  it("a database of a newer release", async () => {
+  it("trivium demo reports a database of a newer release in one sentence", async () => {
     const folder = newFolder();
     expect((await trivium(["db", "migrate", "--store", "tasks.db"], { cwd: folder })).code).toBe(0);
     const file = new DatabaseSync(join(folder, "tasks.db"));
@@ -176,20 +176,20 @@ describe("an unusable store is reported in one sentence", () => {
     );
   });
 
-  it("a file that is no database", async () => {
+  it("trivium demo reports a file that is no database in one sentence", async () => {
     const folder = newFolder();
     writeFileSync(join(folder, "notes.txt"), "Buy milk, and something for the cat. ".repeat(100));
     expect(await refusal(folder, "notes.txt")).toContain("the database is damaged or not a database");
   });
 
-  it("a folder, and a path through a file", async () => {
+  it("trivium demo reports a folder, and a path through a file, in one sentence", async () => {
     const folder = newFolder();
     writeFileSync(join(folder, "file"), "");
     await refusal(folder, ".");
     await refusal(folder, "file/tasks.db");
   });
 
-  it("a PostgreSQL that is not there, without its password", async () => {
+  it("trivium demo reports a PostgreSQL that is not there in one sentence, without its password", async () => {
     const closed = createServer().listen(0, "127.0.0.1");
     await once(closed, "listening");
     const { port } = closed.address() as { readonly port: number };

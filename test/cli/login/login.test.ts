@@ -47,13 +47,13 @@ describe("the browser", () => {
     ["linux", { WAYLAND_DISPLAY: "wayland-0" }, ["xdg-open"]],
     ["linux", {}, undefined],
     ["linux", { BROWSER: "firefox" }, ["firefox"]],
-  ] as const)("on %s with %j is %j", (platform, env, opener) => {
+  ] as const)("the browser command on %s with %j is %j", (platform, env, opener) => {
     expect(findOpener(platform, env)).toEqual(opener);
   });
 });
 
 describe.concurrent("--login", () => {
-  it.each(["openid", "code", "device"] as const)("signs in by %s, in the browser", async (flow) => {
+  it.each(["openid", "code", "device"] as const)("--login signs in by %s, in the browser", async (flow) => {
     await using served = await weather(provider.origin, flow);
     const run = await trivium(send(served.url), { env: await home() });
     expect(run.stderr).toMatch(
@@ -62,7 +62,7 @@ describe.concurrent("--login", () => {
     expect(run.stdout).toBe(`Hello ${provider.origin}#alice with read\n`);
   });
 
-  it("keeps the tokens for the next command, for their user alone and for this agent alone", async () => {
+  it("--login keeps the tokens for the next command, for their user alone and for this agent alone", async () => {
     const env = await home();
     const first = await trivium(send(agent.url), { env });
     const second = await triviumAlone(send(agent.url), { env });
@@ -76,7 +76,7 @@ describe.concurrent("--login", () => {
     expect(JSON.parse(await readFile(env.TRIVIUM_LOGINS, "utf8"))).toEqual([]);
   });
 
-  it("asks for more scopes when the agent needs them", async () => {
+  it("--login asks for more scopes when the agent needs them", async () => {
     const env = await home();
     await trivium(send(agent.url), { env });
     const { stderr } = await trivium(
@@ -87,20 +87,20 @@ describe.concurrent("--login", () => {
     expect(stderr).toContain("taskNotFound");
   });
 
-  it("says that the user refused", async () => {
+  it("--login says that the user refused", async () => {
     const run = await trivium(send(agent.url), { env: await home({ TRIVIUM_USER: "nobody" }) });
     expect([run.code, run.stdout]).toEqual([1, ""]);
     expect(run.stderr).toContain(`the authorization endpoint ${provider.origin}/auth refused: access_denied`);
   });
 
-  it("says which option trusts another authorization server, and sends nobody there without", async () => {
+  it("--login says which option trusts another authorization server, and sends nobody there without", async () => {
     const run = await trivium(["send", agent.url, "Hello.", "--login", person.clientId], { env: await home() });
     expect(run.code).toBe(1);
     expect(run.stderr).toContain(`: trust it with --trust ${provider.origin}\n`);
     expect(run.stderr).not.toContain("Sign in");
   });
 
-  it("uses client credentials where a secret is given and the card wants them", async () => {
+  it("--login uses client credentials where a secret is given and the card wants them", async () => {
     await using served = await weather(provider.origin, "credentials");
     const env = await home({ TRIVIUM_CLIENT_SECRET: robot.clientSecret });
     const run = await trivium(["send", served.url, "Hello.", "--login", robot.clientId, "--trust", provider.origin], {
@@ -109,12 +109,12 @@ describe.concurrent("--login", () => {
     expect(run).toEqual({ code: 0, stdout: `Hello ${provider.origin}#robot with read\n`, stderr: "" });
   });
 
-  it("refuses options that contradict each other", async () => {
+  it("--login refuses options that contradict each other", async () => {
     const run = await trivium(["send", agent.url, "x", "--scope", "read"], { env: await home() });
     expect([run.code, run.stderr.split("\n", 1)[0]]).toEqual([2, "error: --scope belongs to --login"]);
   });
 
-  it("answers no request that is not the answer to its own", async () => {
+  it("--login answers no request that is not the answer to its own", async () => {
     const child = startTrivium([...send(agent.url), "--no-browser"], await home());
     const page = await pageOf(child);
     const callback = new URL(page.searchParams.get("redirect_uri") ?? "");
@@ -131,7 +131,7 @@ describe.concurrent("--login", () => {
   });
 
   // Its token would expire before it is used where other cases take the time.
-  it("renews a token that has expired, without the user", { concurrent: false }, async () => {
+  it("--login renews a token that has expired, without the user", { concurrent: false }, async () => {
     await using brief = await identityProvider({ lifetimeSeconds: 1 });
     await using served = await weather(brief.origin);
     const env = await home();
@@ -145,7 +145,7 @@ describe.concurrent("--login", () => {
 });
 
 describe("a task that needs an authorization", () => {
-  it("shows the page, opens it, and prints the answer that follows", async () => {
+  it("a task that needs an authorization shows the page, opens it, and prints the answer that follows", async () => {
     await using page = await serveHttp(
       createServer((request, response) => {
         void calendar.tasks.wake(request.url?.slice(1) ?? "");

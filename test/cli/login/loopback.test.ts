@@ -25,7 +25,7 @@ async function spare(callback: string) {
   return socket;
 }
 
-it("gives the address that was called back, once its page is sent, and keeps no connection", async () => {
+it("the loopback server gives the address that was called back, once its page is sent", async () => {
   const { callback, called } = await waiting();
   const socket = await spare(callback);
   const page = await fetch(`${callback}?code=c&state=right`);
@@ -40,7 +40,7 @@ it("gives the address that was called back, once its page is sent, and keeps no 
   await expect(fetch(callback)).rejects.toThrow();
 });
 
-it("keeps no connection either when the sign-in is given up", async () => {
+it("the loopback server keeps no connection either when the sign-in is given up", async () => {
   const leaving = new AbortController();
   const { callback, called } = await waiting(leaving.signal);
   const socket = await spare(callback);
@@ -56,7 +56,7 @@ it.each([
   ["GET", "/?code=c&state=right"],
   ["POST", "/callback?code=c&state=right"],
   ["OPTIONS", "/callback?code=c&state=right"],
-])("answers %s %s, which another page may send, with 404, and waits on", async (method, path) => {
+])("the loopback server answers %s %s, which another page may send, with 404, and waits on", async (method, path) => {
   const leaving = new AbortController();
   const { callback, called } = await waiting(leaving.signal);
   const answer = await fetch(new URL(path, callback), { method });

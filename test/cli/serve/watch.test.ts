@@ -9,7 +9,7 @@ import { fixedPort } from "../../support/fixed-port.js";
 import { cardAt, project } from "../../support/served-project.js";
 
 describe.concurrent("trivium serve --watch", () => {
-  it("restarts when a file changes, and a stream that it breaks resumes", async () => {
+  it("trivium serve --watch restarts when a file changes, and a stream that it breaks resumes", async () => {
     await using own = await project();
     const slow = (description: string): string => `
 import { artifact } from "trivium";
@@ -38,7 +38,9 @@ export default {
     expect(await (await fetch(`${served.url}/.well-known/agent-card.json`)).text()).toContain("after");
   });
 
-  it("restarts each time that an editor replaces a file, also one that could not be loaded", async ({ expect }) => {
+  it("trivium serve --watch restarts each time that an editor replaces a file, also a broken one", async ({
+    expect,
+  }) => {
     await using own = await project();
     const replace = async (file: string, text: string): Promise<void> => {
       await own.write(`${file}~`, text);
@@ -61,7 +63,7 @@ export default {
     expect(await served.stop()).toBe(0);
   });
 
-  it("ends when the process that watches is killed", async ({ expect }) => {
+  it("trivium serve --watch ends when the process that watches is killed", async ({ expect }) => {
     await using own = await project();
     await own.write(
       "agent.js",
@@ -72,7 +74,7 @@ export default {
     await expect.poll(() => fetch(served.url).catch(() => "gone")).toBe("gone");
   });
 
-  it("ends when its arguments are wrong", async () => {
+  it("trivium serve --watch ends when its arguments are wrong", async () => {
     await using own = await project();
     await own.write("agent.js", "export default async () => {};\n");
     const { code, stderr } = await triviumAlone(["serve", "agent.js", "--watch", "--store", "mysql://db"], {
@@ -125,7 +127,9 @@ async function computing(own: Awaited<ReturnType<typeof project>>, agent: string
 
 // One after another: each takes a core, and the process that watches needs one within its times.
 describe.for(Object.entries(stuck))("trivium serve --watch, when the agent computes %s,", ([, agent]) => {
-  it("kills it after a change, and starts the new one", async ({ expect }) => {
+  it("trivium serve --watch kills an agent that computes after a change, and starts the new one", async ({
+    expect,
+  }) => {
     await using own = await project();
     const { watcher, gone, url, notes } = await computing(own, agent);
     await own.write("agent.js", mended);
@@ -135,39 +139,45 @@ describe.for(Object.entries(stuck))("trivium serve --watch, when the agent compu
     expect(await gone).toEqual([0, null]);
   });
 
-  it.for(["SIGTERM", "SIGINT", "SIGHUP"] as const)("ends at %s, as from a terminal", async (signal, { expect }) => {
-    await using own = await project();
-    const { watcher, pid, gone } = await computing(own, agent);
-    // A terminal signals the whole group. The service manager that sends SIGTERM signals one process or all of them.
-    process.kill(pid, signal);
-    watcher.kill(signal);
-    const [code] = await gone;
-    // It had to be killed, or no code of it listened for the signal.
-    expect([1, endSignals[signal]]).toContain(code);
-  });
+  it.for(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
+    "trivium serve --watch with an agent that computes ends at %s, as from a terminal",
+    async (signal, { expect }) => {
+      await using own = await project();
+      const { watcher, pid, gone } = await computing(own, agent);
+      // A terminal signals the whole group. The service manager that sends SIGTERM signals one process or all of them.
+      process.kill(pid, signal);
+      watcher.kill(signal);
+      const [code] = await gone;
+      // It had to be killed, or no code of it listened for the signal.
+      expect([1, endSignals[signal]]).toContain(code);
+    },
+  );
 
   it.for([
     ["SIGINT", "SIGINT"],
     ["SIGTERM", "SIGINT"],
     ["SIGHUP", "SIGTERM"],
-  ] as const)("ends at once with %s and then %s", async ([first, second], { expect }) => {
-    await using own = await project();
-    const { watcher, gone, notes } = await computing(own, agent);
-    watcher.kill(first);
-    // Two signals that are not handled yet may come as one.
-    await expect
-      .poll(() => {
-        watcher.kill(second);
-        return watcher.exitCode ?? watcher.signalCode;
-      })
-      .not.toBeNull();
-    await gone;
-    // What has no handler yet is gone with the first one.
-    expect([endSignals[first], endSignals[second], null]).toContain(watcher.exitCode);
-    expect(notes()).not.toContain("killed");
-  });
+  ] as const)(
+    "trivium serve --watch with an agent that computes ends at once with %s and then %s",
+    async ([first, second], { expect }) => {
+      await using own = await project();
+      const { watcher, gone, notes } = await computing(own, agent);
+      watcher.kill(first);
+      // Two signals that are not handled yet may come as one.
+      await expect
+        .poll(() => {
+          watcher.kill(second);
+          return watcher.exitCode ?? watcher.signalCode;
+        })
+        .not.toBeNull();
+      await gone;
+      // What has no handler yet is gone with the first one.
+      expect([endSignals[first], endSignals[second], null]).toContain(watcher.exitCode);
+      expect(notes()).not.toContain("killed");
+    },
+  );
 
-  it("leaves nothing when the watching process is killed", async () => {
+  it("trivium serve --watch leaves nothing of an agent that computes when the watching process is killed", async () => {
     await using own = await project();
     const { watcher, gone } = await computing(own, agent);
     watcher.kill("SIGKILL");
@@ -176,7 +186,7 @@ describe.for(Object.entries(stuck))("trivium serve --watch, when the agent compu
 });
 
 describe.concurrent("trivium serve --watch", () => {
-  it("drains at the signals that a terminal sends to it and to the agent", async () => {
+  it("trivium serve --watch drains at the signals that a terminal sends to it and to the agent", async () => {
     await using own = await project();
     const drained = `
 process.stdout.write(\`pid \${process.pid}\\n\`);

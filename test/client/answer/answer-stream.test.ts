@@ -52,7 +52,7 @@ async function deltasOf(stream: AnswerStream): Promise<string[]> {
 }
 
 describe.each(ways)("a stream, %s", (way) => {
-  it("gives events of plain types", async () => {
+  it("a stream gives events of plain types", async () => {
     await using scene = await openScene(way);
     const [task, status, one, more, two, last, ...none] = await itemsOf(scene.client.stream("go"));
     expect(none).toEqual([]);
@@ -79,7 +79,7 @@ describe.each(ways)("a stream, %s", (way) => {
     expect(hello).toMatchObject({ type: "message", text: "good morning", answer: { state: "message" }, id: undefined });
   });
 
-  it("is the protocol's JSON, and printed in plain words", async () => {
+  it("a stream is the protocol's JSON, and printed in plain words", async () => {
     await using scene = await openScene(way);
     const events = await itemsOf(scene.client.stream("go"));
     const json = JSON.parse(JSON.stringify(events));
@@ -97,7 +97,7 @@ describe.each(ways)("a stream, %s", (way) => {
     expect(printed).not.toMatch(/\$typeName|case:|\d+n\b/);
   });
 
-  it("gives the text as it comes, which is the answer's text", async () => {
+  it("a stream gives the text as it comes, which is the answer's text", async () => {
     await using scene = await openScene(way);
     const stream = scene.client.stream("go");
     expect(await deltasOf(stream)).toEqual(["one ", "more", "\n\ntwo"]);
@@ -105,7 +105,7 @@ describe.each(ways)("a stream, %s", (way) => {
     expect(await deltasOf(scene.client.stream("hello"))).toEqual(["good morning"]);
   });
 
-  it("gives the same answer as a send, read or not", async () => {
+  it("a stream gives the same answer as a send, read or not", async () => {
     await using scene = await openScene(way);
     const { client } = scene;
     const expected = await client.send("go");
@@ -124,7 +124,7 @@ describe.each(ways)("a stream, %s", (way) => {
     expect(await client.stream("hello").answer).toMatchObject({ state: "message", text: "good morning" });
   });
 
-  it("gives its answer after partial reading, and the reader still gets every event", async () => {
+  it("a stream gives its answer after partial reading, and the reader still gets every event", async () => {
     await using scene = await openScene(way);
     const stream = scene.client.stream("go");
     const types: string[] = [];
@@ -139,7 +139,7 @@ describe.each(ways)("a stream, %s", (way) => {
     expect((await other.answer).text).toBe("one more\n\ntwo");
   });
 
-  it("is closed when its reader leaves, and then has no answer", async () => {
+  it("a stream is closed when its reader leaves, and then has no answer", async () => {
     await using scene = await openScene(way);
     const stream = scene.client.stream("wait");
     let taskId = "";
@@ -162,7 +162,7 @@ describe.each(ways)("a stream, %s", (way) => {
     await scene.client.cancelTask({ id: taskId });
   });
 
-  it("has its answer when the reader leaves after the task's last status, or after the reply", async () => {
+  it("a stream has its answer when the reader leaves after the task's last status, or after the reply", async () => {
     await using scene = await openScene(way);
     for (const [prompt, state] of [
       ["go", "completed"],
@@ -177,7 +177,7 @@ describe.each(ways)("a stream, %s", (way) => {
     }
   });
 
-  it("ends for its reader and for its answer with the same error", async () => {
+  it("a stream ends for its reader and for its answer with the same error", async () => {
     await using scene = await openScene(way);
     const { client } = scene;
     const refused = { code: "taskNotFound" };
@@ -195,7 +195,7 @@ describe.each(ways)("a stream, %s", (way) => {
     await expect(waiting.answer).rejects.toThrow("enough");
   });
 
-  it("follows a task to its end", async () => {
+  it("a stream follows a task to its end", async () => {
     await using scene = await openScene(way);
     const { client } = scene;
     const question = await client.send("ask");
@@ -213,7 +213,7 @@ describe.each(ways)("a stream, %s", (way) => {
     expect((await client.watch(question.taskId).answer).taskId).toBe(question.taskId);
   });
 
-  it("keeps a surrogate pair together, however its agent got it", async () => {
+  it("a stream keeps a surrogate pair together, however its agent got it", async () => {
     const words = ["wave \ud83c", "\udf0a and sun \u2600", "\ufe0f"];
     await using scene = await served(way, async function* () {
       yield* streamArtifact(words);
@@ -227,7 +227,7 @@ describe.each(ways)("a stream, %s", (way) => {
 });
 
 describe("a stream", () => {
-  it("opens when it is used", async () => {
+  it("a stream opens when it is used", async () => {
     await using scene = await openScene("in process");
     const stream = scene.client.stream("hello");
     const { text: unused } = scene.client.stream("hello");
@@ -238,7 +238,7 @@ describe("a stream", () => {
     expect(scene.counts.runs).toBe(1);
   });
 
-  it("has one reader", async () => {
+  it("a stream has one reader", async () => {
     await using scene = await openScene("in process");
     const { client } = scene;
     const already = "the stream has a reader already: read its events or its text, once, before its answer";
@@ -256,7 +256,7 @@ describe("a stream", () => {
     expect(scene.counts.runs).toBe(3);
   });
 
-  it("is not opened by a reader that leaves at once", async () => {
+  it("a stream is not opened by a reader that leaves at once", async () => {
     await using scene = await openScene("in process");
     const stream = scene.client.stream("go");
     await stream[Symbol.asyncIterator]().return();
@@ -264,7 +264,7 @@ describe("a stream", () => {
     expect(scene.counts.runs).toBe(0);
   });
 
-  it("never leaves a rejection unhandled", async () => {
+  it("a stream never leaves a rejection unhandled", async () => {
     await using scene = await openScene("in process");
     const unhandled: unknown[] = [];
     const note = (error: unknown): void => void unhandled.push(error);

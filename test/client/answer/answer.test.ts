@@ -72,7 +72,7 @@ describe.each(ways)("an answer, %s", (way) => {
     return await scene.client.send(prompt);
   }
 
-  it("of a completed task has the text of its artifacts, with a blank line between them", async () => {
+  it("the answer of a completed task has the text of its artifacts, with a blank line between them", async () => {
     const answer = await answerTo("two artifacts");
     const files = [{ name: "b.bin", mediaType: "x/y", url: undefined, bytes: expect.any(Function) }];
     expect(answer.text).toBe("one more\n\ntwo");
@@ -89,7 +89,7 @@ describe.each(ways)("an answer, %s", (way) => {
     expect(answer.message).toBeUndefined();
   });
 
-  it("of a completed task without text in its artifacts has that of its status message", async () => {
+  it("the answer of a completed task without text in its artifacts has that of its status message", async () => {
     const answer = await answerTo("only a status");
     expect([answer.text, answer.statusText, answer.data()]).toEqual(["all booked", "all booked", report]);
   });
@@ -101,14 +101,14 @@ describe.each(ways)("an answer, %s", (way) => {
     ["asking", "input-required", "when?"],
     ["asking for access", "auth-required", "log in"],
   ])(
-    "of a task that is not completed has the text of its status, else of its artifacts: %s",
+    "the answer of a task that is not completed has the text of its status, else of its artifacts: %s",
     async (prompt, state, t) => {
       const answer = await answerTo(prompt);
       expect([answer.state, answer.text, answer.ok]).toEqual([state, t, false]);
     },
   );
 
-  it("that is a direct reply has its text, data and files, and no task", async () => {
+  it("an answer that is a direct reply has its text, data and files, and no task", async () => {
     const answer = await answerTo("hello");
     expect([answer.state, answer.text, answer.ok, answer.data()]).toEqual(["message", "good morning", true, { at: 7 }]);
     expect(answer.files).toMatchObject([{ url: "https://files.example/a.txt" }]);
@@ -117,7 +117,7 @@ describe.each(ways)("an answer, %s", (way) => {
     expect(answer.contextId).toBe(answer.message?.contextId);
   });
 
-  it("of a task that still works says so", async () => {
+  it("the answer of a task that still works says so", async () => {
     await using scene = await served(way, async function* ({ signal }) {
       yield working("reading");
       await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
@@ -129,7 +129,7 @@ describe.each(ways)("an answer, %s", (way) => {
     expect((await scene.client.wait(answer.taskId)).state).toBe("canceled");
   });
 
-  it("is the protocol's JSON, from which it can be made again", async () => {
+  it("an answer is the protocol's JSON, from which it can be made again", async () => {
     for (const prompt of ["two artifacts", "asking", "failing"]) {
       const answer = await answerTo(prompt);
       const json = JSON.parse(JSON.stringify(answer));
@@ -144,7 +144,7 @@ describe.each(ways)("an answer, %s", (way) => {
     expect(answerOf(fromJson("Message", json.message))).toMatchObject({ text: answer.text, state: "message" });
   });
 
-  it("is printed in plain words", async () => {
+  it("an answer is printed in plain words", async () => {
     const printed = inspect(await answerTo("two artifacts"), { depth: 5 });
     expect(printed).toContain("Answer {");
     expect(printed).toContain("state: 'completed'");
@@ -163,23 +163,26 @@ describe("continuing", () => {
     else yield completed(`${prompt} in ${task === undefined ? "a new task" : "the same task"}`);
   };
 
-  it.each(ways)("an answer that asks goes on with its task; one that has ended, with its context: %s", async (way) => {
-    await using scene = await served(way, asking);
-    const { client } = scene;
-    const question = await client.send("book");
-    const booked = await client.send("Tuesday", { continue: question });
-    expect([booked.taskId, booked.text]).toEqual([question.taskId, "Tuesday in the same task"]);
-    const next = await client.send("thanks", { continue: booked });
-    expect([next.contextId, next.text]).toEqual([booked.contextId, "thanks in a new task"]);
-    expect(next.taskId).not.toBe(booked.taskId);
-    const streamed = await client.stream("bye", { continue: next }).answer;
-    expect([streamed.contextId, streamed.text]).toEqual([booked.contextId, "bye in a new task"]);
-    const greeted = await client.send("hi", { continue: streamed });
-    expect(greeted.text).toBe(`hi in ${booked.contextId}`);
-    expect((await client.send("hi", { continue: greeted })).contextId).toBe(booked.contextId);
-  });
+  it.each(ways)(
+    "a send that continues an answer goes on with a task that asks, else with its context: %s",
+    async (way) => {
+      await using scene = await served(way, asking);
+      const { client } = scene;
+      const question = await client.send("book");
+      const booked = await client.send("Tuesday", { continue: question });
+      expect([booked.taskId, booked.text]).toEqual([question.taskId, "Tuesday in the same task"]);
+      const next = await client.send("thanks", { continue: booked });
+      expect([next.contextId, next.text]).toEqual([booked.contextId, "thanks in a new task"]);
+      expect(next.taskId).not.toBe(booked.taskId);
+      const streamed = await client.stream("bye", { continue: next }).answer;
+      expect([streamed.contextId, streamed.text]).toEqual([booked.contextId, "bye in a new task"]);
+      const greeted = await client.send("hi", { continue: streamed });
+      expect(greeted.text).toBe(`hi in ${booked.contextId}`);
+      expect((await client.send("hi", { continue: greeted })).contextId).toBe(booked.contextId);
+    },
+  );
 
-  it("takes ids that were stored", async () => {
+  it("a send continues from ids that were stored", async () => {
     await using scene = await served("in process", asking);
     const { client } = scene;
     const { taskId, contextId } = await client.send("book");
@@ -191,7 +194,7 @@ describe("continuing", () => {
     await expect(refused).rejects.toMatchObject({ code: "unsupportedOperation" });
   });
 
-  it("sends a new message when the agent named no context", async () => {
+  it("a send that continues an answer is a new message when the agent named no context", async () => {
     await using scene = await served("in process", asking);
     const before = answerOf({ ...(await scene.client.send("hi")).message, contextId: "", taskId: "" } as Message);
     const answer = await scene.client.send("hi", { continue: before });
@@ -206,7 +209,7 @@ describe("continuing", () => {
     [{ task: { id: "t", contextId: "c" } }, "task cannot be given: write continue: answer"],
     [{ contextId: "c" }, "contextId cannot be given: write continue: { contextId }"],
     [{ mesageId: "m" }, "mesageId cannot be given: did you mean messageId?"],
-  ])("refuses %j", async (options, message) => {
+  ])("a send refuses to continue %j", async (options, message) => {
     await using scene = await served("in process", asking);
     const wrong = options as Parameters<typeof scene.client.send>[1];
     await expect(scene.client.send("hi", wrong)).rejects.toThrow(message);
@@ -215,7 +218,7 @@ describe("continuing", () => {
 });
 
 describe("eventOf", () => {
-  it("makes the events of a stream of their JSON", async () => {
+  it("eventOf makes the events of a stream of their JSON", async () => {
     await using scene = await served("JSONRPC", agent);
     for await (const event of scene.client.stream("two artifacts")) {
       const copy = eventOf(fromJson("StreamResponse", JSON.parse(JSON.stringify(event))));
@@ -224,13 +227,13 @@ describe("eventOf", () => {
     }
   });
 
-  it("gives nothing for an event of a kind that it does not know", () => {
+  it("eventOf gives nothing for an event of a kind that it does not know", () => {
     expect(eventOf({ $typeName: "lf.a2a.v1.StreamResponse", payload: { case: undefined } })).toBeUndefined();
   });
 });
 
 describe("answerOf", () => {
-  it("makes an answer of what operations give", async () => {
+  it("answerOf makes an answer of what operations give", async () => {
     await using scene = await served("JSONRPC", agent);
     const { client } = scene;
     const result = await client.sendMessage({ message: { parts: [text("two artifacts")] } });
@@ -240,7 +243,7 @@ describe("answerOf", () => {
     expect(answerOf(await client.getTask({ id: tasks[0]?.id ?? "" })).artifacts).toHaveLength(2);
   });
 
-  it.each([null, undefined, "task", {}, { task: {} }])("refuses %j", (value) => {
+  it.each([null, undefined, "task", {}, { task: {} }])("answerOf refuses %j", (value) => {
     expect(() => answerOf(value as never)).toThrow(/answerOf\(\) takes a task, a message/);
   });
 });

@@ -17,7 +17,7 @@ function isTask(collected: Message | Task): asserts collected is Task {
   expect(collected.$typeName).toBe("lf.a2a.v1.Task");
 }
 
-it("assembles the artifacts and the history of a task", async () => {
+it("collecting a stream assembles the artifacts and the history of a task", async () => {
   const collected = await collect(
     streamOf(
       taskEvent(task()),
@@ -38,13 +38,13 @@ it("assembles the artifacts and the history of a task", async () => {
   expect(textIn(collected.status?.message?.parts)).toBe("done");
 });
 
-it("returns the message of an agent that answers with one", async () => {
+it("collecting a stream returns the message of an agent that answers with one", async () => {
   const collected = await collect(streamOf(messageEvent("hi")));
   expect(collected.$typeName).toBe("lf.a2a.v1.Message");
   expect(textIn("parts" in collected ? collected.parts : undefined)).toBe("hi");
 });
 
-it("replaces everything before a whole task with that task", async () => {
+it("collecting a stream replaces everything before a whole task with that task", async () => {
   const replaced = { ...task(), artifacts: [] };
   const collected = await collect(
     streamOf(taskEvent(task()), chunk("lost", false), taskEvent(replaced), chunk("kept")),
@@ -53,13 +53,13 @@ it("replaces everything before a whole task with that task", async () => {
   expect(collected.artifacts.map(({ parts }) => textIn(parts))).toEqual(["kept"]);
 });
 
-it("makes a task from events without one", async () => {
+it("collecting a stream makes a task from events without one", async () => {
   const collected = await collect(streamOf(status("WORKING"), chunk("one")));
   isTask(collected);
   expect([collected.id, collected.contextId, stateOf(collected)]).toEqual(["t", "c", "WORKING"]);
 });
 
-it("leaves the events of the stream unchanged", async () => {
+it("collecting a stream leaves its events unchanged", async () => {
   const first = taskEvent(task());
   const part = chunk("one ", false);
   await collect(streamOf(first, part, chunk("two")));
@@ -67,16 +67,16 @@ it("leaves the events of the stream unchanged", async () => {
   expect(part).toEqual(chunk("one ", false));
 });
 
-it("skips unknown events", async () => {
+it("collecting a stream skips unknown events", async () => {
   const unknown: StreamResponse = { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: undefined } };
   isTask(await collect(streamOf(unknown, taskEvent(task()), unknown)));
 });
 
-it("refuses a stream without an event", async () => {
+it("collecting a stream refuses one without an event", async () => {
   await expect(collect(streamOf())).rejects.toMatchObject({ code: "invalidAgentResponse" });
 });
 
-it("rethrows the error of a stream", async () => {
+it("collecting a stream rethrows its error", async () => {
   const error = new A2AError("unavailable", "gone");
   async function* broken(): AsyncGenerator<StreamItem> {
     yield { response: taskEvent(task()) };

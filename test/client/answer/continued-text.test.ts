@@ -24,7 +24,7 @@ describe.each(ways)("the text of a stream that continues an answer, %s", (way) =
     ["what was added", "more", [" and more", "\n\nbeside"]],
     ["what was written anew", "anew", ["FINAL"]],
     ["the final message when there is no other text", "same", ["nothing changed"]],
-  ] as const)("is only what is new: %s", async (_, text, deltas) => {
+  ] as const)("the text of a stream that continues an answer is only what is new: %s", async (_, text, deltas) => {
     await using scene = await served(way, agent);
     const draft = await scene.client.send("write");
     expect(draft.state).toBe("input-required");
@@ -32,7 +32,7 @@ describe.each(ways)("the text of a stream that continues an answer, %s", (way) =
     expect(await itemsOf(stream.text)).toEqual(deltas);
   });
 
-  it("is all of a new task in the context of one that has ended", async () => {
+  it("the text of a stream that continues an ended task is all of a new task in its context", async () => {
     await using scene = await served(way, agent);
     const first = await scene.client.stream("same", { continue: await scene.client.send("write") }).answer;
     expect(await itemsOf(scene.client.stream("write", { continue: first }).text)).toEqual(["DRAFT"]);

@@ -45,13 +45,13 @@ describe.each(ways)("the data of an answer, %s", (way) => {
     return await scene.client.send(prompt);
   }
 
-  it("is that of the artifacts when the task completed, else that of its status", async () => {
+  it("the data of an answer is that of the artifacts when the task completed, else that of its status", async () => {
     expect((await answerTo("go")).data()).toEqual(emden);
     expect((await answerTo("fail")).data()).toEqual({ why: "storm" });
     expect((await answerTo("reply")).data()).toEqual(emden);
   });
 
-  it("has the type of its schema, whatever library made it", async () => {
+  it("the data of an answer has the type of its schema, whatever library made it", async () => {
     for (const prompt of ["go", "reply"]) {
       const answer = await answerTo(prompt);
       const byZod = answer.data(tides);
@@ -66,7 +66,7 @@ describe.each(ways)("the data of an answer, %s", (way) => {
     }
   });
 
-  it("that violates its schema is the agent's error, with the path of the field", async () => {
+  it("data that violates its schema is the agent's error, with the path of the field", async () => {
     const answer = await answerTo("wrong");
     const error = await errorOf(() => answer.data(tides));
     expect(error).toBeInstanceOf(A2AError);
@@ -84,7 +84,7 @@ describe.each(ways)("the data of an answer, %s", (way) => {
     });
   });
 
-  it("that is missing violates a schema, unless the schema allows it", async () => {
+  it("missing data violates a schema, unless the schema allows it", async () => {
     await using scene = await served(way, async function* () {
       yield completed("nothing else");
     });
@@ -103,7 +103,7 @@ describe("a schema", () => {
     "~standard": { version: 1, vendor: "slow", validate: async () => ({ value: "late" }) },
   };
 
-  it("that is asynchronous is a mistake of the program", async () => {
+  it("a schema that is asynchronous is a mistake of the program", async () => {
     await using scene = await served("in process", agent);
     const answer = await scene.client.send("go");
     expect(() => answer.data(slow)).toThrow(

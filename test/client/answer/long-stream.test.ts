@@ -19,7 +19,7 @@ describe("a stream that is resumed", () => {
   afterAll(() => faulty[Symbol.asyncDispose]());
 
   it.each(["JSONRPC", "HTTP+JSON", "GRPC", "CONNECT"] as const)(
-    "gives each text once, and the whole answer: %s",
+    "a stream that is resumed gives each text once, and the whole answer: %s",
     async (binding) => {
       await using way = await faulty.way(binding, [
         cutAfter("response", 900, "reset"),
@@ -54,7 +54,7 @@ describe("a stream with more content than `replyMaxBytes`", () => {
     yield completed();
   };
 
-  it("gives all events and all text, and no answer", async () => {
+  it("a stream beyond `replyMaxBytes` gives all events and all text, and no answer", async () => {
     await using client = await connectTo(long, { client: { limits } });
     const stream = client.stream("go");
     const events = await itemsOf(stream);
@@ -65,7 +65,7 @@ describe("a stream with more content than `replyMaxBytes`", () => {
     await expect(texts.answer).rejects.toMatchObject(refused);
   });
 
-  it("is closed at the limit when only its answer is read", async () => {
+  it("a stream beyond `replyMaxBytes` is closed at the limit when only its answer is read", async () => {
     let isAborted = false;
     await using client = await connectTo(
       async function* ({ signal }) {
@@ -101,7 +101,7 @@ describe("the fold of a stream", () => {
   it.each([
     ["statuses", () => status("WORKING")],
     ["chunks", () => chunk("")],
-  ])("counts metadata that stays, and not what is replaced: %s", (_, event) => {
+  ])("the fold of a stream counts metadata that stays, and not what is replaced: %s", (_, event) => {
     const large = "x".repeat(1_000);
     const fold = new AnswerFold(20_000);
     for (let place = 0; place < 100; place++) fold.add(withMetadata(event(), { note: large, place }));
@@ -111,7 +111,7 @@ describe("the fold of a stream", () => {
     expect(() => fold.result()).toThrow("the limit `replyMaxBytes` is 20,000");
   });
 
-  it("leaves the events that it folds as they are, with their metadata", () => {
+  it("the fold of a stream leaves the events that it folds as they are, with their metadata", () => {
     const fold = new AnswerFold(Number.POSITIVE_INFINITY);
     const first = { ...emptyTask("t", "c"), metadata: { a: 1 } };
     const events = [status("WORKING"), chunk("x", false), status("WORKING"), chunk("y")];
@@ -142,7 +142,7 @@ describe("the fold of a stream", () => {
     ["artifacts", (place: number) => chunk("x", false, `a${place}`)],
     ["statuses with metadata", (place: number) => withMetadata(status("WORKING"), { [`k${place}`]: place })],
     ["chunks with metadata", (place: number) => withMetadata(chunk("x", place > 0), { [`k${place}`]: place })],
-  ])("costs the same for each event, however many came before: %s", (_, event) => {
+  ])("the fold of a stream costs the same for each event, however many came before: %s", (_, event) => {
     const count = tries(4_000, 10_000);
     costOf(count / 2, event);
     const few = costOf(count, event);

@@ -29,7 +29,7 @@ describe("a previously fetched card", () => {
     return { server, statuses, rename };
   }
 
-  it("is revalidated by its ETag, and parsed again only when it changed", async () => {
+  it("a card fetched before is revalidated by its ETag, and parsed again only when it changed", async () => {
     const { server, statuses, rename } = await tagged();
     await using _server = server;
     const options = { cardCache: createCardCache() };
@@ -44,7 +44,7 @@ describe("a previously fetched card", () => {
     expect(statuses).toEqual([200, 304, 200, 304]);
   });
 
-  it("is not cached when the caller disables caching or sends headers", async () => {
+  it("a card is not cached when the caller disables caching or sends headers", async () => {
     const { server, statuses } = await tagged();
     await using _server = server;
     const cardCache = createCardCache();
@@ -54,7 +54,7 @@ describe("a previously fetched card", () => {
     expect(statuses).toEqual([200, 200, 200]);
   });
 
-  it("is evicted from a full cache, least recently used first", () => {
+  it("a card is evicted from a full cache, least recently used first", () => {
     const cache = createCardCache(2);
     const cached = { card: create(AgentCardSchema), etag: "e" };
     cache.set("a", cached);
@@ -64,7 +64,7 @@ describe("a previously fetched card", () => {
     expect(["a", "b", "c"].filter((url) => cache.get(url) !== undefined)).toEqual(["a", "c"]);
   });
 
-  it("leads to its new interfaces after a refetch", async () => {
+  it("a card fetched before leads to its new interfaces after a refetch", async () => {
     await using agent = await countingAgent();
     let binding: "JSONRPC" | "HTTP+JSON" = "JSONRPC";
     await using server = await cardServer({
@@ -79,7 +79,7 @@ describe("a previously fetched card", () => {
     expect(client.connection?.binding).toBe("HTTP+JSON");
   });
 
-  it("keeps its connections when a refetch leads to the same interface", async () => {
+  it("a card fetched before keeps its connections when a refetch leads to the same interface", async () => {
     await using agent = await countingAgent();
     await using client = await Client.connect(agent.url, uncached);
     await client.send("say");

@@ -24,7 +24,7 @@ const as = (owner: string) => ({ credentials: () => ({ headers: { "x-owner": own
 
 describe("the extended card", () => {
   // Requirements: V03-CARDX-1, V03-CARDX-4
-  it("replaces the public card for an authorized caller, also after a refetch", async () => {
+  it("the extended card replaces the public card for an authorized caller, also after a refetch", async () => {
     await using agent = await extending();
     await using client = await Client.connect(agent.url, as("ada"));
     expect(client.card.name).toBe("Extended");
@@ -38,19 +38,19 @@ describe("the extended card", () => {
     ["is not wanted", { ...as("ada"), extendedCard: false }],
     ["has no credentials", { cardCache: false }],
     ["is not known", { extendedCard: true, cardCache: false }],
-  ] as const)("keeps the public card for a caller that %s", async (_, options) => {
+  ] as const)("the public card stays for a caller of the extended card that %s", async (_, options) => {
     await using agent = await extending();
     await using client = await Client.connect(agent.url, options);
     expect(client.card.name).toBe("Public");
   });
 
-  it("is not requested when the card declares none", async () => {
+  it("the extended card is not requested when the card declares none", async () => {
     await using agent = await countingAgent();
     await using client = await Client.connect(agent.url, { extendedCard: true });
     expect(client.connection).toBeUndefined();
   });
 
-  it("that is unavailable does not prevent the client", async () => {
+  it("an extended card that is unavailable does not prevent the client", async () => {
     await using silent = await cardServer({ "/json-rpc": () => {} });
     const card = cardOf([interfaceAt("JSONRPC", silent.url)], { capabilities: { extendedAgentCard: true } });
     const limits = { cardTimeoutMs: 300 };
@@ -59,7 +59,7 @@ describe("the extended card", () => {
     expect(silent.paths).toEqual(["/json-rpc"]);
   });
 
-  it("without interfaces does not replace a card with interfaces", async () => {
+  it("an extended card without interfaces does not replace a card with interfaces", async () => {
     await using server = await cardServer({ "/json-rpc": { jsonrpc: "2.0", id: 1, result: { name: "Hollow" } } });
     const card = cardOf([interfaceAt("JSONRPC", server.url)], { capabilities: { extendedAgentCard: true } });
     await using client = await Client.connect(card, { extendedCard: true, allowPrivate: true });

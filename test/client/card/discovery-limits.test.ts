@@ -11,7 +11,7 @@ describe("the limits of discovery", () => {
   it.each([
     ["that says its size", { "content-length": "2000" }],
     ["that does not", {}],
-  ])("refuse an oversized card, one %s", async (_, headers) => {
+  ])("discovery refuses an oversized card, one %s", async (_, headers) => {
     await using server = await cardServer({ [newPath]: answered(200, headers, " ".repeat(2000)) });
     await expect(Client.connect(server.url, { limits: { cardMaxBytes: 1000 } })).rejects.toMatchObject({
       code: "contentTooLarge",
@@ -19,7 +19,7 @@ describe("the limits of discovery", () => {
     });
   });
 
-  it("bound the time of the whole search", async () => {
+  it("discovery limits the time of the whole search", async () => {
     await using server = await cardServer({ [newPath]: () => {} });
     await expect(Client.connect(server.url, { limits: { cardTimeoutMs: 50 } })).rejects.toMatchObject({
       code: "deadlineExceeded",
@@ -27,14 +27,14 @@ describe("the limits of discovery", () => {
     });
   });
 
-  it("time out a card that never completes", async () => {
+  it("discovery times out for a card that never completes", async () => {
     await using server = await cardServer({ [newPath]: (_, response) => void response.writeHead(200).write("{") });
     await expect(Client.connect(server.url, { limits: { cardTimeoutMs: 50 } })).rejects.toMatchObject({
       code: "deadlineExceeded",
     });
   });
 
-  it.each(["HTTP+JSON", "CONNECT"] as const)("hold no process up with a long URL of %s", async (binding) => {
+  it.each(["HTTP+JSON", "CONNECT"] as const)("discovery holds no process up with a long URL of %s", async (binding) => {
     const url = `http://127.0.0.1:9${"/".repeat(1_000_000)}x`;
     const listed = cardOf([interfaceAt(binding, url)]);
     const startedAt = performance.now();
@@ -44,13 +44,13 @@ describe("the limits of discovery", () => {
     expect(performance.now() - startedAt).toBeLessThan(30_000);
   });
 
-  it("let the caller abort", async () => {
+  it("discovery lets the caller abort", async () => {
     const breaking = new AbortController();
     await using server = await cardServer({ [newPath]: () => breaking.abort(new Error("no longer wanted")) });
     await expect(Client.connect(server.url, { signal: breaking.signal })).rejects.toThrow("no longer wanted");
   });
 
-  it("follow a few redirects", async () => {
+  it("discovery follows a few redirects", async () => {
     await using server = await cardServer({
       [newPath]: answered(302, { location: "/1" }),
       "/1": answered(307, { location: "/2" }),
@@ -61,7 +61,7 @@ describe("the limits of discovery", () => {
     expect(server.paths).toEqual([newPath, "/1", "/2"]);
   });
 
-  it("do not follow redirect loops", async () => {
+  it("discovery does not follow redirect loops", async () => {
     await using server = await cardServer({ "/card.json": answered(302, { location: "/card.json" }) });
     await expect(Client.connect(`${server.url}/card.json`)).rejects.toMatchObject({
       code: "invalidAgentResponse",
@@ -70,7 +70,7 @@ describe("the limits of discovery", () => {
     expect(server.paths).toHaveLength(6);
   });
 
-  it("send none of the caller's headers to another origin", async () => {
+  it("discovery sends none of the caller's headers to another origin", async () => {
     await using other = await cardServer({ "/card": card });
     await using server = await cardServer({ [newPath]: answered(302, { location: `${other.url}/card` }) });
     await using _client = await Client.connect(server.url, {

@@ -19,7 +19,7 @@ describe("a card of any version is read", () => {
     ["0.2", oldPath, beforeVersions, ["JSONRPC 0.2"]],
     ["0.1", oldPath, oldest, ["JSONRPC 0.1"]],
     ["1.0 and 0.3", newPath, forBoth, ["JSONRPC 1.0", "JSONRPC 0.3", "HTTP+JSON 1.0", "HTTP+JSON 0.3"]],
-  ])("%s, at the path its agents use", async (_, path, card, places) => {
+  ])("a card of version %s is read at the path its agents use", async (_, path, card, places) => {
     await using server = await cardServer({ [path]: card });
     await using client = await Client.connect(server.url, uncached);
     expect(client.card).toMatchObject({ name: "Quay Planner", skills: [{ id: "assign" }] });
@@ -28,7 +28,7 @@ describe("a card of any version is read", () => {
     expect(cardClient.card).toEqual(client.card);
   });
 
-  it("once, as long as it stays the same", async () => {
+  it("a card is read once, as long as it stays the same", async () => {
     await using agent = await countingAgent({ versions: ["0.3"] });
     await using first = await Client.connect(agent.url);
     await using second = await Client.connect(agent.url);
@@ -46,7 +46,7 @@ describe("a 1.0 card with security in the forms of released SDKs", () => {
   };
   const tokenUrl = "https://id.example/token";
 
-  it("is read with arms that are shown as `$case`", async () => {
+  it("a 1.0 card of a released SDK is read with arms of security that are shown as `$case`", async () => {
     const flow = { $case: "clientCredentials", value: { tokenUrl, refreshUrl: "", scopes: { read: "Read" } } };
     const securitySchemes = {
       key: { scheme: { $case: "apiKeySecurityScheme", value: { description: "", location: "header", name: "X-Key" } } },
@@ -61,7 +61,7 @@ describe("a 1.0 card with security in the forms of released SDKs", () => {
     });
   });
 
-  it("is read with arms of short names", async () => {
+  it("a 1.0 card of a released SDK is read with arms of security that have short names", async () => {
     const securitySchemes = {
       key: { apiKey: { location: "header", name: "X-Key" } },
       plain: { http: { scheme: "Bearer" } },
@@ -75,7 +75,7 @@ describe("a 1.0 card with security in the forms of released SDKs", () => {
     });
   });
 
-  it("is read with scopes that are a bare list", async () => {
+  it("a 1.0 card of a released SDK is read with scopes that are a bare list", async () => {
     const securityRequirements = [{ schemes: { key: ["read"], plain: [] } }, { schemes: { key: { list: ["write"] } } }];
     const skills = [{ id: "tow", name: "T", description: "", tags: [], securityRequirements }];
     const securitySchemes = { key: { httpAuthSecurityScheme: { scheme: "Bearer" } } };
@@ -106,7 +106,7 @@ describe("a 1.0 card with security only in the older form", () => {
   });
 
   // Requirements: IOP-6
-  it("is read in both forms, and the newer one wins", async () => {
+  it("security of a 1.0 card is read in the older and the newer form, and the newer one wins", async () => {
     await using client = await Client.connect(halfTold("http://127.0.0.1:9"));
     const { card } = client;
     expect(placesOf(client)).toEqual(["JSONRPC 1.0"]);
@@ -123,7 +123,7 @@ describe("a 1.0 card with security only in the older form", () => {
   });
 
   // Requirements: V03-CARDX-1
-  it("admits a caller with the secret", async () => {
+  it("a 1.0 card with security only in the older form admits a caller with the secret", async () => {
     const keys: (string | undefined)[] = [];
     await using agent = await countingAgent({
       authenticate: ({ header }) => {

@@ -27,7 +27,7 @@ describe("the card of an agent", () => {
       [`/a${newPath}`, `/a${oldPath}`, newPath],
     ],
     ["at a URL of its own", "/cards/7.json?v=1", { "/cards/7.json?v=1": card }, ["/cards/7.json?v=1"]],
-  ])("is found %s", async (_, path, answers: Record<string, CardAnswer>, paths) => {
+  ])("the card of an agent is found %s", async (_, path, answers: Record<string, CardAnswer>, paths) => {
     await using server = await cardServer(answers);
     await using client = await Client.connect(new URL(path, server.url), uncached);
     expect(client.card.name).toBe("Declared");
@@ -38,14 +38,14 @@ describe("the card of an agent", () => {
   it.each([
     ["the path of one of its interfaces", "/a/json-rpc"],
     ["a path above one", "/a/"],
-  ])("at the origin is taken for %s", async (_, path) => {
+  ])("the card at the origin is taken for %s", async (_, path) => {
     const other = interfaceAt("GRPC", "127.0.0.1:9");
     await using server = await cardServer({ [newPath]: cardOf([other, interfaceAt("JSONRPC", "http://h/a")]) });
     await using client = await Client.connect(new URL(path, server.url), uncached);
     expect(client.card.name).toBe("Declared");
   });
 
-  it.each(["/weater", "/a/json", "/a/json-rpc/more"])("at the origin is not taken for %s", async (path) => {
+  it.each(["/weater", "/a/json", "/a/json-rpc/more"])("the card at the origin is not taken for %s", async (path) => {
     const interfaces = [interfaceAt("JSONRPC", "http://h/a"), interfaceAt("GRPC", "127.0.0.1:9")];
     await using server = await cardServer({ [newPath]: cardOf(interfaces) });
     await expect(Client.connect(new URL(path, server.url), uncached)).rejects.toMatchObject({
@@ -59,13 +59,13 @@ describe("the card of an agent", () => {
   it.each([
     ["JSON", card],
     ["a message", create(AgentCardSchema, { name: "Declared", supportedInterfaces: [{ url: "http://h" }] })],
-  ])("can be given as %s", async (_, location) => {
+  ])("the card of an agent can be given as %s", async (_, location) => {
     await using client = await Client.connect(location);
     expect(client.card.name).toBe("Declared");
     expect(await client.refreshCard()).toBe(client.card);
   });
 
-  it("is skipped where a page or broken text is served instead", async () => {
+  it("the search for a card skips a place where a page or broken text is served instead", async () => {
     await using server = await cardServer({
       [`/a${newPath}`]: answered(200, textHtml, "<p>hello"),
       [`/a${oldPath}`]: answered(200, {}, "{"),
@@ -75,7 +75,7 @@ describe("the card of an agent", () => {
     expect(client.card.name).toBe("Declared");
   });
 
-  it("is requested with the caller's headers", async () => {
+  it("the card of an agent is requested with the caller's headers", async () => {
     await using server = await cardServer({ [newPath]: card });
     await using _client = await Client.connect(server.url, { headers: { "X-Port": "7" } });
     expect(server.requests[0]?.headers["x-port"]).toBe("7");
@@ -83,7 +83,7 @@ describe("the card of an agent", () => {
 });
 
 describe("an invalid address", () => {
-  it("is one of the page's own origin when a page gives a path", () => {
+  it("the address of a card is one of the page's own origin when a page gives a path", () => {
     vi.stubGlobal("location", { href: "https://shop.example/chat?x=1" });
     expect(cardUrls("/agents/pilot")[0]).toBe(`https://shop.example/agents/pilot${newPath}`);
     expect(cardUrls("https://agent.example")[0]).toBe(`https://agent.example${newPath}`);
@@ -92,7 +92,7 @@ describe("an invalid address", () => {
   });
 
   it.each(["agent.example", "localhost:41241", "ftp://agent.example/", "", "file:///etc/passwd"])(
-    "is refused: %j",
+    "the invalid address %j is refused",
     (url) => {
       expect(() => cardUrls(url)).toThrow(
         new TypeError(`the agent must be an http or https URL, not ${JSON.stringify(url)}`),
@@ -100,7 +100,7 @@ describe("an invalid address", () => {
     },
   );
 
-  it("is refused without its password in the message", async () => {
+  it("an invalid address is refused without its password in the message", async () => {
     const connecting = Client.connect("https://user:s3cret@agent.example/x.json");
     await expect(connecting).rejects.toThrow("the URL of the agent at agent.example has credentials");
     await expect(connecting).rejects.not.toThrow("s3cret");
@@ -108,7 +108,7 @@ describe("an invalid address", () => {
 });
 
 describe("an agent without a card", () => {
-  it("is unavailable, and the error lists each URL's answer", async () => {
+  it("an agent without a card is unavailable, and the error lists each URL's answer", async () => {
     await using server = await cardServer({ [newPath]: answered(403), [oldPath]: answered(500) });
     await expect(Client.connect(server.url)).rejects.toMatchObject({
       code: "unavailable",
@@ -116,7 +116,7 @@ describe("an agent without a card", () => {
     });
   });
 
-  it("that answers with pages has no card", async () => {
+  it("an agent that answers with pages has no card", async () => {
     const page = answered(200, textHtml, "<!doctype html>");
     await using server = await cardServer({ [newPath]: page, [oldPath]: page });
     await expect(Client.connect(server.url)).rejects.toMatchObject({
@@ -125,7 +125,7 @@ describe("an agent without a card", () => {
     });
   });
 
-  it("that refuses connections is unavailable", async () => {
+  it("an agent that refuses connections is unavailable", async () => {
     await using server = await ruled(rules["refuses connections"]);
     await expect(Client.connect(server.origin, { retry: false })).rejects.toMatchObject({
       code: "unavailable",
@@ -133,7 +133,7 @@ describe("an agent without a card", () => {
     });
   });
 
-  it("that closes the socket is not asked again without retries", async () => {
+  it("an agent that closes the socket is not asked again for its card without retries", async () => {
     await using closing = await ruled(rules["closes the socket"]);
     await expect(Client.connect(closing.origin, { retry: false })).rejects.toMatchObject({ code: "unavailable" });
     expect(closing.connections).toBe(1);
@@ -141,7 +141,7 @@ describe("an agent without a card", () => {
 });
 
 describe("a card that cannot be called", () => {
-  it("is refused with every fault and its place", async () => {
+  it("a card that cannot be called is refused with every fault and its place", async () => {
     const broken = {
       name: 7,
       version: "1",
@@ -174,7 +174,7 @@ describe("a card that cannot be called", () => {
   it.each([
     ["a list", [], "must be a JSON object, not an array"],
     ["without interfaces", { name: "x" }, "supportedInterfaces"],
-  ])("is refused when it is %s", async (_, json, says) => {
+  ])("a card is refused when it is %s", async (_, json, says) => {
     await using server = await cardServer({ "/card.json": json });
     await expect(Client.connect(`${server.url}/card.json`)).rejects.toMatchObject({
       code: "invalidAgentResponse",
@@ -182,7 +182,7 @@ describe("a card that cannot be called", () => {
     });
   });
 
-  it("does not include a card with only broken skills", async () => {
+  it("a card with only broken skills can be called", async () => {
     const broken = { ...card, skills: "none", version: 3, supportedInterfaces: [{ url: "" }, entry, 5] };
     await using client = await Client.connect(broken);
     expect(client.card.supportedInterfaces.map(({ url }) => url)).toEqual([entry["url"]]);

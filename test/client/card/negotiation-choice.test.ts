@@ -82,7 +82,7 @@ describe("an interface that the client cannot speak to", () => {
     ["of an unknown binding", { protocolBinding: "urn:example:pigeon" }, "this client has no such binding"],
     ["of an unknown version", { protocolVersion: "9.9" }, "this client does not speak the version"],
     ["of a version that is none", { protocolVersion: "latest" }, "this client does not speak the version"],
-  ])("is skipped: %s", async (_, entry, reason) => {
+  ])("an interface that the client cannot speak to is skipped: %s", async (_, entry, reason) => {
     await using agent = await countingAgent();
     const unusable = interfaceAt("JSONRPC", agent.url, entry);
     await using client = await Client.connect(cardOf([unusable, interfaceAt("GRPC", agent.url)]), near);
@@ -90,7 +90,7 @@ describe("an interface that the client cannot speak to", () => {
     expect(client.connection).toMatchObject({ binding: "GRPC", skipped: [{ ...named(unusable), reason }] });
   });
 
-  it("is called by gRPC-Web by a client that has no gRPC", async () => {
+  it("an interface of gRPC is called by gRPC-Web by a client that has no gRPC", async () => {
     await using agent = await countingAgent();
     const card = cardOf([interfaceAt("GRPC", agent.url), interfaceAt("CONNECT", agent.url)]);
     await using client = await WebClient.connect(card, { prefer: ["GRPC"] });
@@ -98,7 +98,7 @@ describe("an interface that the client cannot speak to", () => {
     expect(client.connection).toMatchObject({ binding: "GRPC", skipped: [] });
   });
 
-  it("is named in the error when it is the only one, and nothing is tried", async () => {
+  it("an interface that the client cannot speak to is named in the error when it is the only one", async () => {
     const unusable = interfaceAt("JSONRPC", "http://127.0.0.1:9", { protocolVersion: "9.9" });
     await using client = await Client.connect(cardOf([unusable]), near);
     const error = await client.send("say").catch((thrown: unknown) => thrown);
@@ -111,7 +111,7 @@ describe("an interface that the client cannot speak to", () => {
     });
   });
 
-  it("is not one that differs only in its patch version", async () => {
+  it("a client can speak to an interface that differs only in its patch version", async () => {
     await using agent = await countingAgent();
     const patched = interfaceAt("JSONRPC", agent.url, { protocolVersion: "1.0.7" });
     await using client = await Client.connect(cardOf([patched]), near);
@@ -121,7 +121,7 @@ describe("an interface that the client cannot speak to", () => {
 });
 
 describe("a custom transport", () => {
-  it("is used under its URI, with the tenant of the interface, and closed with the client", async () => {
+  it("a custom transport is used under its URI, with the interface's tenant, and closed at the end", async () => {
     const own = ownTransport("urn:example:own", ["1.0"]);
     const entry = { protocolBinding: "urn:example:own", url: "own:somewhere", protocolVersion: "1.0", tenant: "t1" };
     const client = await Client.connect(cardOf([entry]), { transports: [own.factory] });
@@ -133,7 +133,7 @@ describe("a custom transport", () => {
     expect(own.closed).toBe(1);
   });
 
-  it("replaces the built-in one of the same name", async () => {
+  it("a custom transport replaces the built-in one of the same name", async () => {
     const own = ownTransport("JSONRPC");
     await using client = await Client.connect(cardOf([interfaceAt("JSONRPC", "http://127.0.0.1:9")]), {
       transports: [own.factory],
@@ -141,7 +141,7 @@ describe("a custom transport", () => {
     expect(await client.getTask({ id: "x" })).toMatchObject({ id: "own" });
   });
 
-  it("that cannot be created leads to the next interface, and reports the reason", async () => {
+  it("a custom transport that cannot be created leads to the next interface, and reports the reason", async () => {
     await using agent = await countingAgent();
     const broken: TransportFactory = {
       binding: "urn:example:own",
@@ -158,7 +158,7 @@ describe("a custom transport", () => {
     ]);
   });
 
-  it("gets credentials in plain text only if the caller allows it", async () => {
+  it("a custom transport gets credentials in plain text only if the caller allows it", async () => {
     const own = ownTransport("urn:example:own");
     const entry = { protocolBinding: "urn:example:own", url: "own:somewhere", protocolVersion: "1.0" };
     const options = {
@@ -223,7 +223,7 @@ describe("when no interface answers", () => {
     expect(missing.connections).toBeLessThanOrEqual(interfaces.length);
   });
 
-  it("an unsupported version is the answer", async () => {
+  it("an agent's answer that it does not support the version is final", async () => {
     await using agent = await countingAgent({
       authenticate: () => {
         throw new A2AError("versionNotSupported", "not here");

@@ -57,7 +57,7 @@ const sends = (requests: readonly RpcRequest[]) =>
   requests.map(({ method }) => method).filter((method) => (send as readonly string[]).includes(method));
 
 describe.each(Object.entries(refusals))("an agent that refuses unknown requests with %s", (_, refuse) => {
-  it("is detected as 0.2", async () => {
+  it("an agent of 0.2 that refuses unknown requests is detected as 0.2", async () => {
     const answers = { "tasks/pushNotificationConfig/get": notFound, "message/send": tasks["message/send"] };
     await using server = await agentOf(answers, refuse);
     await using client = await Client.connect(guessed(server.url), near);
@@ -66,7 +66,7 @@ describe.each(Object.entries(refusals))("an agent that refuses unknown requests 
     expect(server.requests).toHaveLength(3);
   });
 
-  it("is detected as 0.1 once, without sending a message it does not accept", async () => {
+  it("an agent of 0.1 that refuses unknown requests is detected once, before it gets a message", async () => {
     await using server = await agentOf({ "tasks/send": tasks["tasks/send"], "tasks/get": notFound }, refuse);
     await using client = await Client.connect(guessed(server.url), near);
     for (const _ of [1, 2]) expect(await client.send("go")).toMatchObject({ state: "completed" });
@@ -102,7 +102,7 @@ it("an agent that accepts messages of 0.2 but rejects the probe still gets them"
   expect(sends(server.requests)).toEqual(["tasks/send", "message/send", "message/send"]);
 });
 
-it("an agent that knows neither is reported as lacking the method", async () => {
+it("an agent that knows neither 0.2 nor 0.1 is reported as lacking the method", async () => {
   await using server = await agentOf({}, refusals["an error"] ?? fail);
   await using client = await Client.connect(guessed(server.url), near);
   await expect(client.send("go")).rejects.toMatchObject({ code: "methodNotFound" });

@@ -66,7 +66,7 @@ async function pair() {
 }
 
 describe("an interface that failed", () => {
-  it("is skipped for 30 seconds, then tried again", async () => {
+  it("an interface that failed is skipped for 30 seconds, then tried again", async () => {
     await using both = await pair();
     const { first, second, proxy, clock, client, connections } = both;
     await proxy.setSchedule(refuse);
@@ -84,7 +84,7 @@ describe("an interface that failed", () => {
     ]);
   });
 
-  it("is skipped twice as long after a second failure, and for the initial time after a success", async () => {
+  it("an interface that failed again is skipped twice as long, and for the initial time after a success", async () => {
     await using both = await pair();
     const { proxy, clock, client } = both;
     await proxy.setSchedule([{ kind: "close" }]);
@@ -110,7 +110,7 @@ describe("an interface that failed", () => {
     expect(client.connection?.binding).toBe("JSONRPC");
   });
 
-  it("is tried at once when no other interface answers", async () => {
+  it("an interface that failed is tried at once when no other interface answers", async () => {
     await using both = await pair();
     const { first, second, proxy, client } = both;
     await proxy.setSchedule(refuse);
@@ -122,7 +122,7 @@ describe("an interface that failed", () => {
     expect(client.connection).toMatchObject({ binding: "JSONRPC", skipped: [] });
   });
 
-  it("is skipped for 30 seconds after an outage of the agent, however many calls that has failed", async () => {
+  it("an interface that failed in an outage is skipped for 30 seconds, after any number of calls", async () => {
     await using agent = await countingAgent();
     const target = { port: agent.port };
     await using first = await createFaultProxy({ target, schedule: refuse });
@@ -143,7 +143,7 @@ describe("an interface that failed", () => {
     expect(client.connection?.binding).toBe("JSONRPC");
   });
 
-  it("is probed before it gets a message, within part of the call's time", async () => {
+  it("an interface that failed is probed before it gets a message, within part of the call's time", async () => {
     await using both = await pair();
     const { first, second, proxy, clock, client } = both;
     await client.send("say");
@@ -158,18 +158,21 @@ describe("an interface that failed", () => {
 });
 
 describe("a message that may have reached an agent", () => {
-  it.each(["send", "stream"] as const)("is not sent to another: a %s whose answer is cut off", async (call) => {
-    await using both = await pair();
-    const { first, second, proxy, client } = both;
-    await expect(client.getTask({ id: "x" })).rejects.toMatchObject({ code: "taskNotFound" });
-    await proxy.setSchedule([cutAfter("response", 0, "reset")]);
-    const failure = call === "send" ? client.send("say") : itemsOf(client.stream("say"));
-    await expect(failure).rejects.toMatchObject({ code: "unavailable", written: true });
-    expect(first.runs + second.runs).toBeLessThanOrEqual(1);
-    expect(second.runs).toBe(0);
-  });
+  it.each(["send", "stream"] as const)(
+    "a message that may have reached an agent is not sent to another: a %s whose answer is cut off",
+    async (call) => {
+      await using both = await pair();
+      const { first, second, proxy, client } = both;
+      await expect(client.getTask({ id: "x" })).rejects.toMatchObject({ code: "taskNotFound" });
+      await proxy.setSchedule([cutAfter("response", 0, "reset")]);
+      const failure = call === "send" ? client.send("say") : itemsOf(client.stream("say"));
+      await expect(failure).rejects.toMatchObject({ code: "unavailable", written: true });
+      expect(first.runs + second.runs).toBeLessThanOrEqual(1);
+      expect(second.runs).toBe(0);
+    },
+  );
 
-  it.each(allBindings)("runs the agent once, whatever fails on the way: %s", async (binding) => {
+  it.each(allBindings)("a message runs the agent once, whatever fails on the way: %s", async (binding) => {
     await using agent = await countingAgent();
     for (const after of [0, 1, 40, 200, 400]) {
       const before = agent.runs;
@@ -186,22 +189,25 @@ describe("a message that may have reached an agent", () => {
 });
 
 describe("a call abandoned while the first interface hangs", () => {
-  it.each(["read", "send"] as const)("asks no other: %s", async (call) => {
-    await using first = await ruled(rules.hangs);
-    await using agent = await countingAgent();
-    const card = cardOf([interfaceAt("JSONRPC", first.origin), interfaceAt("HTTP+JSON", agent.url)]);
-    await using client = await Client.connect(card);
-    const { signal, leave } = leaving();
-    const left = call === "read" ? client.getTask({ id: "x" }, { signal }) : client.send("say", { signal });
-    const outcome = expect(left).rejects.toThrow("enough");
-    while (first.connections === 0) await setImmediate();
-    leave();
-    await outcome;
-    expect(agent.runs).toBe(0);
-    expect(client.connection).toBeUndefined();
-  });
+  it.each(["read", "send"] as const)(
+    "a call abandoned while the first interface hangs asks no other: %s",
+    async (call) => {
+      await using first = await ruled(rules.hangs);
+      await using agent = await countingAgent();
+      const card = cardOf([interfaceAt("JSONRPC", first.origin), interfaceAt("HTTP+JSON", agent.url)]);
+      await using client = await Client.connect(card);
+      const { signal, leave } = leaving();
+      const left = call === "read" ? client.getTask({ id: "x" }, { signal }) : client.send("say", { signal });
+      const outcome = expect(left).rejects.toThrow("enough");
+      while (first.connections === 0) await setImmediate();
+      leave();
+      await outcome;
+      expect(agent.runs).toBe(0);
+      expect(client.connection).toBeUndefined();
+    },
+  );
 
-  it("sends no message later: a stream", async () => {
+  it("a stream abandoned while the first interface hangs sends no message later", async () => {
     await using first = await ruled(rules.hangs);
     await using agent = await countingAgent();
     const card = cardOf([interfaceAt("JSONRPC", first.origin), interfaceAt("HTTP+JSON", agent.url)]);

@@ -31,17 +31,20 @@ describe.each(names)("an agent that serves only %s", (version) => {
   it.each([
     ["Node", Client],
     ["a browser", WebClient],
-  ])("is called in it by a client of %s that knows only its address", async (_, factory) => {
-    await using agent = await countingAgent({ versions: [version] });
-    await using client = await factory.connect(agent.url, uncached);
-    expect(await client.send("go")).toMatchObject(whole);
-    expect(client.connection?.version).toBe(version);
-    const items = await itemsOf(client.stream("go"));
-    expect(statesOf(items).at(-1)).toBe(TaskState.COMPLETED);
-    expect(agent.runs).toBe(2);
-  });
+  ])(
+    "an agent that serves only one version is called in it by a client of %s that knows only its address",
+    async (_, factory) => {
+      await using agent = await countingAgent({ versions: [version] });
+      await using client = await factory.connect(agent.url, uncached);
+      expect(await client.send("go")).toMatchObject(whole);
+      expect(client.connection?.version).toBe(version);
+      const items = await itemsOf(client.stream("go"));
+      expect(statesOf(items).at(-1)).toBe(TaskState.COMPLETED);
+      expect(agent.runs).toBe(2);
+    },
+  );
 
-  it("is called in no other version", async () => {
+  it("an agent that serves only one version is called in no other", async () => {
     await using agent = await countingAgent({ versions: [version] });
     const versions = names.filter((name) => name !== version);
     await using client = await Client.connect(agent.url, { ...uncached, versions });
@@ -51,7 +54,7 @@ describe.each(names)("an agent that serves only %s", (version) => {
     expect(agent.runs).toBe(0);
   });
 
-  it("completes a conversation that asked for input", async () => {
+  it("an agent that serves only one version completes a conversation that asked for input", async () => {
     await using agent = await countingAgent({ versions: [version] });
     await using client = await Client.connect(agent.url, uncached);
     const question = await client.send("ask");
@@ -63,7 +66,7 @@ describe.each(names)("an agent that serves only %s", (version) => {
 });
 
 describe("an agent that serves every version", () => {
-  it.each(names)("is called in %s by a client limited to it", async (version) => {
+  it.each(names)("an agent that serves every version is called in %s by a client limited to it", async (version) => {
     await using agent = await countingAgent();
     await using client = await Client.connect(agent.url, { ...uncached, versions: [version] });
     expect(await client.send("go")).toMatchObject(whole);
@@ -72,7 +75,7 @@ describe("an agent that serves every version", () => {
 
   // Requirements: V03-CLI-1, V03-CLI-2
   it.each(allBindings.flatMap((binding) => (["1.0", "0.3"] as const).map((version) => [binding, version] as const)))(
-    "is called over %s in %s",
+    "an agent that serves every version is called over %s in %s",
     async (binding, version) => {
       await using agent = await countingAgent();
       await using client = await Client.connect(agent.url, { ...uncached, versions: [version], prefer: [binding] });
@@ -82,14 +85,17 @@ describe("an agent that serves every version", () => {
     },
   );
 
-  it.each(allBindings)("is called in the newest version, over %s when preferred", async (binding) => {
-    await using agent = await countingAgent();
-    await using client = await Client.connect(agent.url, { ...uncached, prefer: [binding] });
-    await client.send("go");
-    expect(client.connection).toMatchObject({ binding, version: "1.0", skipped: [] });
-  });
+  it.each(allBindings)(
+    "an agent that serves every version is called in the newest one, over %s when preferred",
+    async (binding) => {
+      await using agent = await countingAgent();
+      await using client = await Client.connect(agent.url, { ...uncached, prefer: [binding] });
+      await client.send("go");
+      expect(client.connection).toMatchObject({ binding, version: "1.0", skipped: [] });
+    },
+  );
 
-  it("is called in the newest version the client allows, whatever binding it prefers", async () => {
+  it("an agent is called in the newest version the client allows, whatever binding it prefers", async () => {
     await using agent = await countingAgent();
     const versions = ["0.1", "0.3"] as const;
     await using client = await Client.connect(agent.url, { ...uncached, versions, prefer: ["GRPC"] });
@@ -100,18 +106,22 @@ describe("an agent that serves every version", () => {
 
 describe("a card that lists an unserved version", () => {
   // Requirements: V03-CLI-3
-  it.each(["read", "send", "stream"] as const)("leads to the next older one: first a %s", async (what) => {
-    await using agent = await countingAgent({ versions: ["0.3"] });
-    const card = cardOf(names.map((protocolVersion) => interfaceAt("JSONRPC", agent.url, { protocolVersion })));
-    await using client = await Client.connect(card, near);
-    if (what === "read") await expect(client.getTask({ id: "nobody" })).rejects.toMatchObject({ code: "taskNotFound" });
-    if (what === "send") expect(await client.send("go")).toMatchObject(whole);
-    if (what === "stream") expect(statesOf(await itemsOf(client.stream("go"))).at(-1)).toBe(TaskState.COMPLETED);
-    expect(client.connection).toMatchObject({ version: "0.3", skipped: [{ version: "1.0" }] });
-    expect(agent.runs).toBe(what === "read" ? 0 : 1);
-  });
+  it.each(["read", "send", "stream"] as const)(
+    "a card that lists an unserved version leads to the next older one: first a %s",
+    async (what) => {
+      await using agent = await countingAgent({ versions: ["0.3"] });
+      const card = cardOf(names.map((protocolVersion) => interfaceAt("JSONRPC", agent.url, { protocolVersion })));
+      await using client = await Client.connect(card, near);
+      if (what === "read")
+        await expect(client.getTask({ id: "nobody" })).rejects.toMatchObject({ code: "taskNotFound" });
+      if (what === "send") expect(await client.send("go")).toMatchObject(whole);
+      if (what === "stream") expect(statesOf(await itemsOf(client.stream("go"))).at(-1)).toBe(TaskState.COMPLETED);
+      expect(client.connection).toMatchObject({ version: "0.3", skipped: [{ version: "1.0" }] });
+      expect(agent.runs).toBe(what === "read" ? 0 : 1);
+    },
+  );
 
-  it("gives no interface to a client limited to that version", async () => {
+  it("a card that lists an unserved version gives no interface to a client limited to that version", async () => {
     await using agent = await countingAgent({ versions: ["0.3"] });
     const card = cardOf(
       ["1.0", "0.3"].map((protocolVersion) => interfaceAt("JSONRPC", agent.url, { protocolVersion })),
@@ -123,7 +133,7 @@ describe("a card that lists an unserved version", () => {
 });
 
 describe("a tenant", () => {
-  it("rules out an interface whose version has no tenants", async () => {
+  it("a tenant rules out an interface whose version has no tenants", async () => {
     await using agent = await countingAgent({ tenants: ["north"] });
     const old = interfaceAt("JSONRPC", agent.url, { protocolVersion: "0.3", tenant: "north" });
     await using client = await Client.connect(cardOf([old]), near);
@@ -134,7 +144,7 @@ describe("a tenant", () => {
     expect(agent.runs).toBe(1);
   });
 
-  it("of a call is never dropped for a version without tenants", async () => {
+  it("the tenant of a call is never dropped for a version without tenants", async () => {
     await using agent = await countingAgent({ versions: ["0.3"], tenants: ["north"] });
     await using client = await Client.connect(agent.url, uncached);
     await expect(client.send("go", { tenant: "north" })).rejects.toThrow("version 0.3 cannot name the tenant north");
@@ -155,14 +165,17 @@ describe("no code is loaded for versions that a program does not use", () => {
   it.each([
     ["1.0", names, ["1.0"]],
     ["0.3", ["0.3"], ["0.3", "1.0"]],
-  ] as const)("when it speaks %s", async (spoken, versions, loaded) => {
-    if (!existsSync(fileURLToPath(new URL("../../../dist/src/index.js", import.meta.url)))) {
-      throw new Error("dist is missing: run npm run build");
-    }
-    await using agent = await countingAgent({ versions });
-    const program = owned(spawn(process.execPath, [child, agent.url]));
-    const [, out, errors] = await Promise.all([once(program, "close"), text(program.stdout), text(program.stderr)]);
-    expect(errors).toBe("");
-    expect(JSON.parse(out)).toEqual({ spoken, loaded });
-  });
+  ] as const)(
+    "no code is loaded for versions that a program does not use, when it speaks %s",
+    async (spoken, versions, loaded) => {
+      if (!existsSync(fileURLToPath(new URL("../../../dist/src/index.js", import.meta.url)))) {
+        throw new Error("dist is missing: run npm run build");
+      }
+      await using agent = await countingAgent({ versions });
+      const program = owned(spawn(process.execPath, [child, agent.url]));
+      const [, out, errors] = await Promise.all([once(program, "close"), text(program.stdout), text(program.stderr)]);
+      expect(errors).toBe("");
+      expect(JSON.parse(out)).toEqual({ spoken, loaded });
+    },
+  );
 });

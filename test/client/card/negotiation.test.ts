@@ -111,7 +111,7 @@ describe.each(allBindings)("a card whose first interface, of %s,", (binding) => 
 
   // Requirements: V03-CLI-3
   it.each([...rowsOf(untouched, calls), ...rowsOf(unclear, ["read"])])(
-    "%s leads to the next: first a %s",
+    "an interface that %s leads to the next: first a %s",
     async (what, call, { at, says }) => {
       await using first = await at(binding);
       const before = agent.runs;
@@ -125,7 +125,7 @@ describe.each(allBindings)("a card whose first interface, of %s,", (binding) => 
   );
 
   it.each(rowsOf(unclear, messages).filter(([what]) => !isUnsent(what)))(
-    "%s keeps a message that may have arrived, and the next one goes to another: first a %s",
+    "an interface that %s keeps a message that may have arrived, and the next one goes to another: first a %s",
     async (what, call, { at }) => {
       await using first = await at(binding);
       const before = agent.runs;
@@ -142,7 +142,7 @@ describe.each(allBindings)("a card whose first interface, of %s,", (binding) => 
   );
 
   it.each(rowsOf(unclear, messages).filter(([what]) => what !== "hangs" || isUnsent(what)))(
-    "%s leads to the next, if messages may be repeated: first a %s",
+    "an interface that %s leads to the next, if messages may be repeated: first a %s",
     async (what, call, { at }) => {
       await using first = await at(binding);
       await using listing = await listingAgent();
@@ -156,7 +156,7 @@ describe.each(allBindings)("a card whose first interface, of %s,", (binding) => 
   );
 
   it.each(rowsOf(unclear, messages))(
-    "%s is probed before a message where the card does not state its version, and leads to the next: first a %s",
+    "an interface that %s is probed before a message where the card does not state its version: first a %s",
     async (what, call, { at, says }) => {
       await using first = await at(binding);
       const before = agent.runs;
@@ -175,7 +175,7 @@ describe.each(allBindings)("a card whose first interface, of %s,", (binding) => 
     ["answers 429", "resourceExhausted"],
   ] as const;
   const answered = answers.flatMap(([what, code]) => calls.map((call) => [what, call, code] as const));
-  it.each(answered)("%s is not skipped: first a %s", async (what, call, code) => {
+  it.each(answered)("an interface that %s is not skipped: first a %s", async (what, call, code) => {
     await using first = await ruled(rules[what]);
     const before = agent.runs;
     const card = cardOf([interfaceAt(binding, first.origin), interfaceAt(otherThan(binding), agent.url)]);
@@ -187,15 +187,18 @@ describe.each(allBindings)("a card whose first interface, of %s,", (binding) => 
     expect(client.connection).toBeUndefined();
   });
 
-  it.each(["send", "stream"] as const)("has an agent that refuses is not passed over: first a %s", async (call) => {
-    await using first = await countingAgent();
-    const before = agent.runs;
-    const card = cardOf([interfaceAt(binding, first.url), interfaceAt(otherThan(binding), agent.url)]);
-    await using client = await NodeClient.connect(card, { allowPrivate: true });
-    const options = { continue: { taskId: "nobody", contextId: "" } };
-    const failure = call === "send" ? client.send("go", options) : itemsOf(client.stream("go", options));
-    await expect(failure).rejects.toMatchObject({ code: "taskNotFound" });
-    expect(client.connection).toMatchObject({ binding, skipped: [] });
-    expect([first.runs, agent.runs]).toEqual([0, before]);
-  });
+  it.each(["send", "stream"] as const)(
+    "an interface whose agent refuses the call is not passed over: first a %s",
+    async (call) => {
+      await using first = await countingAgent();
+      const before = agent.runs;
+      const card = cardOf([interfaceAt(binding, first.url), interfaceAt(otherThan(binding), agent.url)]);
+      await using client = await NodeClient.connect(card, { allowPrivate: true });
+      const options = { continue: { taskId: "nobody", contextId: "" } };
+      const failure = call === "send" ? client.send("go", options) : itemsOf(client.stream("go", options));
+      await expect(failure).rejects.toMatchObject({ code: "taskNotFound" });
+      expect(client.connection).toMatchObject({ binding, skipped: [] });
+      expect([first.runs, agent.runs]).toEqual([0, before]);
+    },
+  );
 });

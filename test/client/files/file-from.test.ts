@@ -34,7 +34,7 @@ function endless(): { readonly stream: ByteStream; isClosed: boolean } {
 }
 
 describe("fileFrom", () => {
-  it("reads a path or a file URL, and keeps the name", async () => {
+  it("fileFrom reads a path or a file URL, and keeps the name", async () => {
     const path = await written(bytes);
     for (const source of [path, pathToFileURL(path)]) {
       expect(await fileFrom(source, { mediaType: "image/x-chart" })).toMatchObject({
@@ -45,7 +45,7 @@ describe("fileFrom", () => {
     }
   });
 
-  it("knows the media types of common extensions, and takes one that is given", async () => {
+  it("fileFrom knows the media types of common extensions, and takes one that is given", async () => {
     const types = async (filename: string, mediaType?: string) => {
       const part = await fileFrom(pieces("x"), { filename, mediaType });
       return part.mediaType;
@@ -62,12 +62,12 @@ describe("fileFrom", () => {
     ["of another kind", () => pieces(bytes.subarray(0, 3), bytes.subarray(3)), bytes],
     ["of strings", () => pieces("nä", "h"), new TextEncoder().encode("näh")],
     ["without anything", () => pieces(), new Uint8Array(0)],
-  ])("reads a stream %s", async (_, open, expected) => {
+  ])("fileFrom reads a stream %s", async (_, open, expected) => {
     const part = await fileFrom(open(), { filename: "a.bin" });
     expect([part.filename, part.content.value]).toEqual(["a.bin", expected]);
   });
 
-  it("takes as many bytes as the limit, which is 4 MiB by default", async () => {
+  it("fileFrom takes as many bytes as the limit, which is 4 MiB by default", async () => {
     expect((await fileFrom(await written("abcd"), { maxBytes: 4 })).content.value).toHaveLength(4);
     const most = await fileFrom(pieces(new Uint8Array(4 << 20)));
     expect(most.content.value).toHaveLength(4 << 20);
@@ -76,7 +76,7 @@ describe("fileFrom", () => {
     );
   });
 
-  it("refuses a file over the limit by its size, and says how much it is over and what raises the limit", async () => {
+  it("fileFrom refuses a file over the limit by its size, and says what raises the limit", async () => {
     const path = await written(new Uint8Array(3000));
     await expect(fileFrom(path, { maxBytes: 1000 })).rejects.toThrow(
       new RangeError(
@@ -86,7 +86,7 @@ describe("fileFrom", () => {
     );
   });
 
-  it("stops at the limit of a stream or of a file without a size, and closes it", async () => {
+  it("fileFrom stops at the limit of a stream or of a file without a size, and closes it", async () => {
     const state = endless();
     await expect(fileFrom(state.stream, { maxBytes: 2500, filename: "log" })).rejects.toThrow(
       "fileFrom(): log is at least 500 bytes over the limit of 2,500: ",
@@ -105,7 +105,7 @@ describe("fileFrom", () => {
       Readable.from([{ a: 1 }]),
       "the stream must give bytes or strings, not values of type object",
     ],
-  ])("refuses %s", async (_, source, message) => {
+  ])("fileFrom refuses %s", async (_, source, message) => {
     const call = fileFrom(source as string);
     await expect(call).rejects.toThrow(TypeError);
     await expect(call).rejects.toThrow(message);
@@ -114,11 +114,11 @@ describe("fileFrom", () => {
   it.each<[object, string]>([
     [{ maxByte: 5 }, "fileFrom(): maxByte cannot be given: did you mean maxBytes?"],
     [{ maxBytes: "5" }, 'fileFrom(): maxBytes must be a number of 0 or more, not "5"'],
-  ])("refuses the options %j", async (options, message) => {
+  ])("fileFrom refuses the options %j", async (options, message) => {
     await expect(fileFrom("a", options)).rejects.toThrow(new TypeError(message));
   });
 
-  it("rejects as the file system or the stream does", async () => {
+  it("fileFrom rejects as the file system or the stream does", async () => {
     await expect(fileFrom(join(tmpdir(), "trivium-none"))).rejects.toMatchObject({ code: "ENOENT" });
     await expect(fileFrom(tmpdir())).rejects.toMatchObject({ code: "EISDIR" });
     const broken = Readable.from([]);

@@ -137,7 +137,7 @@ function losesSomething(knownTask: Task, events: readonly StreamResponse[]): boo
   return false;
 }
 
-it("leads from the known task to the current one, whatever happened in between", () => {
+it("the difference leads from the known task to the current one, whatever happened in between", () => {
   const runs = tries(1000, 3000);
   let eventCount = 0;
   fc.assert(
@@ -158,7 +158,7 @@ it("leads from the known task to the current one, whatever happened in between",
   expect(eventCount).toBeGreaterThan(runs / 6);
 });
 
-it("finds nothing between a task and itself, however its text was kept", () => {
+it("the difference between a task and itself is nothing, however its text was kept", () => {
   fc.assert(
     fc.property(arbitraryEvents, fc.nat(3), (events, at) => {
       const task = foldAll(fresh, events);
@@ -170,7 +170,7 @@ it("finds nothing between a task and itself, however its text was kept", () => {
   );
 });
 
-it("returns what was added to a text, as one chunk", () => {
+it("the difference returns what was added to a text, as one chunk", () => {
   const knownTask = foldAll(fresh, [artifactEvent({ parts: [text("one ")] })]);
   const now = foldAll(
     knownTask,
@@ -182,7 +182,7 @@ it("returns what was added to a text, as one chunk", () => {
   if (event?.payload.case === "artifactUpdate") expect(textIn(event.payload.value.artifact?.parts)).toBe("two three");
 });
 
-it("gives a status once, with the metadata that is new", () => {
+it("the difference gives a status once, with the metadata that is new", () => {
   const knownTask = foldAll(fresh, [statusEvent(TaskState.WORKING, "w", { k: 1 })]);
   const now = foldAll(knownTask, [statusEvent(TaskState.COMPLETED, "c", { l: 2 })]);
   expect(findDifference(knownTask, now)).toMatchObject([
@@ -227,11 +227,11 @@ function message(messageId: string): Task["history"][number] {
   return event.payload.value.status.message;
 }
 
-it.each(replaced)("cannot express %s", (_, now) => {
+it.each(replaced)("the difference cannot express %s", (_, now) => {
   expect(findDifference(base, { ...copyTask(base), ...now })).toBeUndefined();
 });
 
-it("compares artifacts by their ids, wherever they are in the list", () => {
+it("the difference compares artifacts by their ids, wherever they are in the list", () => {
   const knownTask = foldAll(fresh, [
     artifactEvent({ parts: [text("one ")] }),
     artifactEvent({ artifactId: "b", parts: [text("b")] }),
@@ -246,7 +246,7 @@ it("compares artifacts by their ids, wherever they are in the list", () => {
   expect(events).toHaveLength(2);
 });
 
-it("joins the chunks of an agent that keeps each as an artifact of the same id", () => {
+it("the difference joins the chunks of an agent that keeps each as an artifact of the same id", () => {
   const chunks = ["one ", "two ", "three"].map((value) => artifactOf("a", value));
   const knownTask = foldAll(fresh, [artifactEvent({ parts: [text("one ")] })]);
   const now: Task = { ...fresh, artifacts: chunks };
@@ -257,7 +257,7 @@ it("joins the chunks of an agent that keeps each as an artifact of the same id",
   expect(findDifference(now, now)).toEqual([]);
 });
 
-it("keeps artifacts without an id apart, and compares them by their place", () => {
+it("the difference keeps artifacts without an id apart, and compares them by their place", () => {
   const knownTask: Task = { ...fresh, artifacts: [artifactOf("", "one"), artifactOf("", "two")] };
   expect(findDifference(knownTask, knownTask)).toEqual([]);
   const now: Task = { ...fresh, artifacts: [artifactOf("", "one"), artifactOf("", "two more")] };
@@ -268,7 +268,7 @@ function artifactOf(artifactId: string, value: string): Artifact {
   return create(ArtifactSchema, { artifactId, parts: [text(value)] });
 }
 
-it("treats a task as unchanged if only its status time or the id of its status message differs", () => {
+it("the difference treats a task as unchanged if only its status time or the id of its status message differs", () => {
   const knownTask = foldAll(fresh, [statusEvent(TaskState.COMPLETED, "done")]);
   const now = copyTask(knownTask);
   const status = { ...knownTask.status, timestamp: create(TimestampSchema, { seconds: 7n }) };

@@ -110,14 +110,17 @@ describe.each(allBindings)("over %s, wherever the connection is cut,", (binding)
   }
 
   describe.each(Object.entries(calls))("%s", (_, call) => {
-    it.each(cuts)("gives every event once, in order, and starts the agent once: %s, %s", async (...where) => {
-      const size = (await sizeOf(call))[where[0]];
-      const handles = openHandles();
-      let broken = 0;
-      for (const after of positionsIn(size)) broken += (await once(call, after, where)) > 1 ? 1 : 0;
-      expect(broken).toBeGreaterThan(positions / 2);
-      expect(await leftOpen(handles)).toEqual({});
-    });
+    it.each(cuts)(
+      "a stream cut anywhere gives every event once, in order, and starts the agent once: %s, %s",
+      async (...where) => {
+        const size = (await sizeOf(call))[where[0]];
+        const handles = openHandles();
+        let broken = 0;
+        for (const after of positionsIn(size)) broken += (await once(call, after, where)) > 1 ? 1 : 0;
+        expect(broken).toBeGreaterThan(positions / 2);
+        expect(await leftOpen(handles)).toEqual({});
+      },
+    );
   });
 });
 

@@ -12,19 +12,22 @@ describe.each(jsonBindings)("over %s, a stream that its agent leaves open", (bin
     ["a question", [taskEvent(emptyTask("t", "c")), status("INPUT_REQUIRED", "which?")], undefined],
     ["the end of the task", [taskEvent(emptyTask("t", "c")), chunk("x", false), status("COMPLETED")], undefined],
     ["a failure", [taskEvent(emptyTask("t", "c")), status("FAILED")], undefined],
-  ] as const)("ends with %s, and its connection is let go", async (_, events, lines) => {
-    await using scene = await sceneOf(binding, {}, (client) => client.stream("go"));
-    const { agent, stream } = scene;
-    const first = stream.next();
-    await agent.opened(1);
-    agent.tell(...events);
-    const all = [await first, ...(await stream.rest())];
-    expect(all).toHaveLength(events.length);
-    if (lines !== undefined) expect(all).toEqual(lines);
-    await agent.opened(0);
-  });
+  ] as const)(
+    "a stream that its agent leaves open ends with %s, and its connection is let go",
+    async (_, events, lines) => {
+      await using scene = await sceneOf(binding, {}, (client) => client.stream("go"));
+      const { agent, stream } = scene;
+      const first = stream.next();
+      await agent.opened(1);
+      agent.tell(...events);
+      const all = [await first, ...(await stream.rest())];
+      expect(all).toHaveLength(events.length);
+      if (lines !== undefined) expect(all).toEqual(lines);
+      await agent.opened(0);
+    },
+  );
 
-  it("ends a subscription with the task, and not with a question", async () => {
+  it("a subscription that its agent leaves open ends with the task, and not with a question", async () => {
     await using scene = await sceneOf(binding, {}, (client) => client.watch("t"));
     const { agent, stream } = scene;
     const first = stream.next();
@@ -35,7 +38,7 @@ describe.each(jsonBindings)("over %s, a stream that its agent leaves open", (bin
     await agent.opened(0);
   });
 
-  it("does not end with the question that the message answers, nor with an authorization", async () => {
+  it("a stream left open does not end with the question it answers, nor with an authorization", async () => {
     const habits = { task: waiting };
     await using scene = await sceneOf(binding, habits, (client) =>
       client.stream("Tuesday", { continue: { taskId: "t", contextId: "c" } }),
@@ -50,7 +53,7 @@ describe.each(jsonBindings)("over %s, a stream that its agent leaves open", (bin
     await agent.opened(0);
   });
 
-  it("gives the artifacts of a task that completed without streaming them", async () => {
+  it("a stream left open gives the artifacts of a task that completed without streaming them", async () => {
     await using scene = await sceneOf(binding, {}, (client) => client.stream("go"));
     const { agent, stream } = scene;
     const first = stream.next();

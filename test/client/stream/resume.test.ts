@@ -28,7 +28,7 @@ describe.each(allBindings)("over %s", (binding) => {
     return await itemsOf(way.client.stream("go"));
   }
 
-  it("gets the events in their order when it asks for all of them at once, also over a break", async () => {
+  it("a reader that asks for all events at once gets them in their order, also over a break", async () => {
     const [first] = await finished();
     if (first === undefined) throw new Error("no event");
     for (const after of [200, 400, 600, 100_000]) {
@@ -45,7 +45,7 @@ describe.each(allBindings)("over %s", (binding) => {
     }
   });
 
-  it("gets everything after the event, from every position", async () => {
+  it("a stream that resumes gets everything after the event, from every position", async () => {
     const items = await finished();
     expect(items.map(lineOf)).toEqual(sixLines);
     await using way = await served.way(binding, [], options);
@@ -56,7 +56,7 @@ describe.each(allBindings)("over %s", (binding) => {
     }
   });
 
-  it("gets it also when its connection breaks on the way, wherever that is", async () => {
+  it("a stream that resumes gets everything also when its connection breaks on the way, wherever that is", async () => {
     const [first] = await finished();
     if (first === undefined) throw new Error("no event");
     for (let after = 0; after < 1200; after += 100) {
@@ -66,7 +66,7 @@ describe.each(allBindings)("over %s", (binding) => {
     }
   });
 
-  it("shows no id in the metadata of an event", async () => {
+  it("a stream that resumes shows no id in the metadata of an event", async () => {
     for (const { response } of await finished()) {
       const { value } = response.payload;
       expect(value !== undefined && "metadata" in value ? value.metadata : undefined).toBeUndefined();

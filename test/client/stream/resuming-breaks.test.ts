@@ -172,19 +172,19 @@ describe.each(jsonBindings)("a message over %s to an agent that does not know me
     return { line: await next, calls: agent.calls };
   }
 
-  it("is not sent again when its stream breaks before the first event", async () => {
+  it("a message is not sent again when its stream breaks before the first event", async () => {
     const { line, calls } = await first([cutAfter("response", 0, "reset"), { kind: "pass" }]);
     expect(line).toBe("true");
     expect(calls).toEqual(["sendStreamingMessage"]);
   });
 
-  it("is not sent again when it may have arrived", async () => {
+  it("a message is not sent again when it may have arrived at an agent that runs it twice", async () => {
     const { line, calls } = await first([cutAfter("request", 100, "reset"), { kind: "pass" }]);
     expect(line).toBe("true");
     expect(calls).toEqual([]);
   });
 
-  it("is sent again when none of it was written", async () => {
+  it("a message is sent again when none of it was written", async () => {
     const back = Promise.withResolvers<void>();
     setImmediate(() => back.resolve());
     const { line, calls } = await first([{ kind: "refuse", until: () => back.promise }, { kind: "pass" }]);

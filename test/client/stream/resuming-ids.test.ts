@@ -36,7 +36,7 @@ async function begin(agent: ForeignAgent, stream: LineReader): Promise<void> {
 let number = 0;
 const ids = () => String(++number);
 
-it("does not resume by the ids of an agent that does not promise to resume", async () => {
+it("a stream does not resume by the ids of an agent that does not promise to resume", async () => {
   await using agent = await foreignAgent({ ids });
   const stream = streamOf(agent, false);
   await begin(agent, stream);
@@ -46,7 +46,7 @@ it("does not resume by the ids of an agent that does not promise to resume", asy
   expect(await stream.rest()).toEqual(['difference: artifact a "two" append', "difference: status COMPLETED"]);
 });
 
-it("yields the whole task when an agent cannot resume from its id", async () => {
+it("a stream yields the whole task when an agent cannot resume from its id", async () => {
   await using agent = await foreignAgent({ ids });
   const stream = streamOf(agent, true);
   await begin(agent, stream);
@@ -59,7 +59,7 @@ it("yields the whole task when an agent cannot resume from its id", async () => 
   expect(await stream.rest()).toEqual(["status COMPLETED"]);
 });
 
-it("ignores event ids when an agent sends them on only some events", async () => {
+it("a stream ignores event ids when an agent sends them on only some events", async () => {
   let numbered = true;
   await using agent = await foreignAgent({ ids: () => (numbered ? String(++number) : undefined) });
   const stream = streamOf(agent, true);

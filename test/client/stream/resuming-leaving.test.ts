@@ -183,7 +183,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
       expect(cases).toEqual(["statusUpdate"]);
     }));
 
-  it("concurrent next() calls get the events in order", () =>
+  it("concurrent next() calls of a stream get the events in order", () =>
     inScene(binding, { streams: true, timed: false }, async ({ agent, items }) => {
       const steps = Array.from({ length: 6 }, () => items.next());
       await agent.opened(1);

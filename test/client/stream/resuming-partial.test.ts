@@ -9,7 +9,7 @@ import { sceneOf } from "./resuming-scene.js";
 // Agents that send subscribers only later events and not the current task, as most did before 1.0.
 
 describe.each(jsonBindings)("over %s, a subscription that does not begin with the task", (binding) => {
-  it("gets the task anyway, and each of its pieces once", async () => {
+  it("a subscription that does not begin with the task gets it anyway, and each of its pieces once", async () => {
     await using scene = await sceneOf(binding, { subscription: "nothing" }, (client) => client.watch("t"));
     const { agent, stream } = scene;
     agent.emit(status("WORKING"), chunk("one ", false));
@@ -22,7 +22,7 @@ describe.each(jsonBindings)("over %s, a subscription that does not begin with th
     expect(agent.open).toBe(0);
   });
 
-  it("is not waited for when nothing happens to the task", async () => {
+  it("a subscription that does not begin with the task is left when nothing happens to the task", async () => {
     const clock = createVirtualClock();
     await using agent = await foreignAgent({ subscription: "nothing" });
     await using client = await agent.connect(binding, { clock }, Client);
@@ -39,7 +39,7 @@ describe.each(jsonBindings)("over %s, a subscription that does not begin with th
     expect(await rest).toEqual(["difference: status COMPLETED"]);
   });
 
-  it("is waited for to the whole task", async () => {
+  it("a subscription that does not begin with the task is waited for to the whole task", async () => {
     await using scene = await sceneOf(binding, { subscription: "nothing" }, (client) => client.stream("go"));
     const { agent, client } = scene;
     agent.emit(status("WORKING"), chunk("one ", false));
@@ -51,7 +51,7 @@ describe.each(jsonBindings)("over %s, a subscription that does not begin with th
 });
 
 describe.each(jsonBindings)("over %s, a task whose state the agent no longer knows", (binding) => {
-  it("ends its stream, and no wait", async () => {
+  it("a task whose state the agent no longer knows ends its stream, and no wait", async () => {
     const habits = { streams: false, task: emptyTask("t", "c") };
     await using scene = await sceneOf(binding, habits, (client) => client.stream("go"));
     const { agent, client, stream } = scene;
@@ -65,7 +65,7 @@ describe.each(jsonBindings)("over %s, a task whose state the agent no longer kno
     expect((await waiting).state).toBe("completed");
   });
 
-  it("ends a stream where the agent does", async () => {
+  it("a task whose state the agent no longer knows ends a stream where the agent does", async () => {
     await using scene = await sceneOf(binding, {}, (client) => client.stream("go"));
     const { agent, stream } = scene;
     const first = stream.next();

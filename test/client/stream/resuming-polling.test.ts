@@ -8,7 +8,7 @@ import { sceneOf, waiting } from "./resuming-scene.js";
 describe.each(jsonBindings)("over %s, of an agent that cannot stream,", (binding) => {
   const openScene = (habits: Habits, open: Parameters<typeof sceneOf>[2]) => sceneOf(binding, habits, open);
 
-  it("a send is answered at once and its task asked for from then on", async () => {
+  it("a send to an agent that cannot stream is answered at once and its task asked for from then on", async () => {
     await using scene = await openScene({ streams: false }, (client) => client.stream("go"));
     const { agent, stream } = scene;
     expect(await stream.next()).toBe("task SUBMITTED");
@@ -22,7 +22,7 @@ describe.each(jsonBindings)("over %s, of an agent that cannot stream,", (binding
     expect(new Set(agent.calls)).toEqual(new Set(["sendMessage", "getTask"]));
   });
 
-  it("a message is the whole answer", async () => {
+  it("a message of an agent that cannot stream is the whole answer", async () => {
     await using scene = await openScene({ streams: false }, (client) => client.stream("go"));
     const { agent, stream } = scene;
     const { payload } = messageEvent("hi");
@@ -31,13 +31,13 @@ describe.each(jsonBindings)("over %s, of an agent that cannot stream,", (binding
     expect(agent.calls).toEqual(["sendMessage"]);
   });
 
-  it("an answer that is a question again ends the stream", async () => {
+  it("an answer of an agent that cannot stream that is a question again ends the stream", async () => {
     const habits = { streams: false, task: waiting };
     await using scene = await openScene(habits, (client) => client.stream("answer", { continue: answerOf(waiting) }));
     expect(await scene.stream.rest()).toEqual(["task INPUT_REQUIRED"]);
   });
 
-  it("a subscription begins with the task and continues after a question", async () => {
+  it("a subscription to an agent that cannot stream begins with the task and continues after a question", async () => {
     const habits = { streams: false, task: waiting };
     await using scene = await openScene(habits, (client) => client.watch("t"));
     const { agent, stream } = scene;
@@ -49,7 +49,7 @@ describe.each(jsonBindings)("over %s, of an agent that cannot stream,", (binding
     expect(await stream.rest()).toEqual([]);
   });
 
-  it("a connection that breaks between two questions does no harm", async () => {
+  it("a connection that breaks between two polls does no harm", async () => {
     await using scene = await openScene({ streams: false }, (client) => client.stream("go"));
     const { agent, stream } = scene;
     expect(await stream.next()).toBe("task SUBMITTED");
@@ -63,7 +63,7 @@ describe.each(jsonBindings)("over %s, of an agent that cannot stream,", (binding
   });
 });
 
-it("asks less and less often for a task that does not move", async () => {
+it("polling asks less and less often for a task that does not move", async () => {
   const clock = createVirtualClock();
   await using agent = await foreignAgent({ streams: false });
   await using client = await agent.connect("JSONRPC", { clock, limits: { pollMs: 100 } });

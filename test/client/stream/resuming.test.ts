@@ -37,7 +37,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
   });
 
   it.each(["unsupportedOperation", "taskNotFound", "invalidParams", "internalError"] as const)(
-    "a task that has ended meanwhile is read, where its subscription is refused: %s",
+    "a task that has ended after a break is read, where its subscription is refused: %s",
     async (refusal) => {
       await using scene = await beginScene({ refusal });
       const { agent, stream } = scene;
@@ -84,7 +84,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
     await agent.opened(0);
   });
 
-  it("an agent that ends the stream before the task is asked for the rest", async () => {
+  it("an agent that ends the stream before the task ends is asked for the rest", async () => {
     await using scene = await beginScene();
     const { agent, stream } = scene;
     agent.endStreams();
@@ -96,7 +96,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
     expect(await stream.rest()).toEqual(["status COMPLETED"]);
   });
 
-  it("a task replaced meanwhile is yielded whole", async () => {
+  it("a task that is replaced during a break is yielded whole", async () => {
     await using scene = await beginScene();
     const { agent, stream } = scene;
     agent.cut();

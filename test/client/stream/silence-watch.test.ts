@@ -17,26 +17,26 @@ async function looks(untilS: number, at: Readonly<Record<number, (watch: Silence
   return { moments, pending: clock.pending().length };
 }
 
-it("looks after a silence, and less and less often while it lasts", async () => {
+it("the silence watch looks after a silence, and less and less often while it lasts", async () => {
   expect((await looks(200)).moments.slice(0, 6)).toEqual([4, 10, 19, 32.5, 52.75, 83.125]);
 });
 
-it("looks at most ten times less often", async () => {
+it("the silence watch looks at most ten times less often", async () => {
   const { moments } = await looks(400);
   expect((moments.at(-1) ?? 0) - (moments.at(-2) ?? 0)).toBe(40);
 });
 
-it("does not check while events arrive, and starts again after them", async () => {
+it("the silence watch does not check while events arrive, and starts again after them", async () => {
   const { moments } = await looks(30, { 2: (watch) => watch.noteEvent(), 13: (watch) => watch.noteEvent() });
   expect(moments).toEqual([8, 18, 24]);
 });
 
-it("restarts with a new connection, and ends when it is stopped", async () => {
+it("the silence watch restarts with a new connection, and ends when it is stopped", async () => {
   const { moments, pending } = await looks(30, { 3: (watch) => watch.start(), 8: (watch) => watch.stop() });
   expect([moments, pending]).toEqual([[7], 0]);
 });
 
-it("does not wait again when it was stopped while it looked", async () => {
+it("the silence watch does not wait again when it was stopped while it looked", async () => {
   const clock = createVirtualClock(0);
   const watch: SilenceWatch = new SilenceWatch(clock, secondMs, async () => watch.stop());
   watch.start();

@@ -26,7 +26,7 @@ async function turnsIn(contexts: readonly string[], options: Partial<TestHandler
 const increment = (old: JsonValue | undefined): number => Number(old ?? 0) + 1;
 
 describe("the state of a context", () => {
-  it("is shared by the tasks of the context, and by no other context", async () => {
+  it("the state of a context is shared by its tasks, and by no other context", async () => {
     const { served, states } = await turnsIn(["a", "a", "b"]);
     await using _ = served;
     expect(await states[0]?.get("cart")).toBeUndefined();
@@ -36,7 +36,7 @@ describe("the state of a context", () => {
     expect(await states[0]?.get("cart")).toBeUndefined();
   });
 
-  it("is read by a schema, which gives it a type and blames no caller", async () => {
+  it("the state of a context is read by a schema, which gives it a type and blames no caller", async () => {
     const { served, states } = await turnsIn(["a"]);
     await using _ = served;
     const [state] = states;
@@ -58,7 +58,7 @@ describe("the state of a context", () => {
     ).rejects.toThrow(TypeError);
   });
 
-  it("loses no change of several turns at once: the function runs again", async () => {
+  it("the state of a context loses no change of several turns at once: the function runs again", async () => {
     const { served, states } = await turnsIn(["a", "a"]);
     await using _ = served;
     let runs = 0;
@@ -72,7 +72,7 @@ describe("the state of a context", () => {
   });
 
   it.each<[FaultWay]>([["fails"], ["fails after its effect"], ["acts late"]])(
-    "makes a change once when its write %s",
+    "the state of a context changes once when its write %s",
     async (way) => {
       const clock = createVirtualClock();
       let spoil = false;
@@ -96,7 +96,7 @@ describe("the state of a context", () => {
     },
   );
 
-  it("is refused beyond its size, with the limit and the key", async () => {
+  it("a state beyond its size is refused with the limit and the key", async () => {
     const { served, states } = await turnsIn(["a"]);
     await using _ = served;
     await states[0]?.update("kept", () => 1);
@@ -108,7 +108,7 @@ describe("the state of a context", () => {
     expect([await states[0]?.get("large"), await states[0]?.get("kept")]).toEqual([undefined, 1]);
   });
 
-  it("takes JSON under a key of some length, and rejects with what the function throws", async () => {
+  it("context state takes JSON under a key of some length, and rejects with what the function throws", async () => {
     const { served, states } = await turnsIn(["a"]);
     await using _ = served;
     await expect(states[0]?.update("f", () => (() => 1) as never)).rejects.toThrow(

@@ -38,7 +38,7 @@ function recordingAgent(answer: Agent): {
 }
 
 describe("the conversation of a context", () => {
-  it("has what was said over all tasks, direct replies too, without the message that is answered", async () => {
+  it("a conversation has what all tasks said, direct replies too, but not the message being answered", async () => {
     const { agent, conversations } = recordingAgent(async function* ({ text: input, ask }) {
       if (input === "hello") return yield reply("good morning");
       if (input === "a berth") {
@@ -69,7 +69,7 @@ describe("the conversation of a context", () => {
     ]);
   });
 
-  it("has one entry for an artifact that came in chunks, and another when a later turn changes it", async () => {
+  it("a conversation has one entry for an artifact in chunks, and another when a later turn changes it", async () => {
     const { agent, conversations } = recordingAgent(async function* ({ text: input }) {
       if (input === "read") return yield reply("done");
       for (const word of ["one ", "two ", "three"]) {
@@ -88,7 +88,7 @@ describe("the conversation of a context", () => {
     ]);
   });
 
-  it("puts an artifact that is complete before the message that the turn takes then", async () => {
+  it("a conversation has an artifact that is complete before the message that the turn takes then", async () => {
     const { agent, conversations } = recordingAgent(async function* ({ text: input, receive }) {
       if (input === "read") return yield reply("done");
       yield artifact("first", { lastChunk: true });
@@ -103,7 +103,7 @@ describe("the conversation of a context", () => {
     expect(conversations.at(-1)).toEqual(["user: go", "agent: first", "user: more", "agent: begun ended"]);
   });
 
-  it("has views of messages and artifacts, with the store's time and the task", async () => {
+  it("a conversation has views of messages and artifacts, with the store's time and the task", async () => {
     const { agent, turns } = recordingAgent(async function* ({ text: input }) {
       if (input === "read") return yield reply("done");
       yield artifact([data({ draft: 4 }), file(new Uint8Array([1]), { filename: "chart.png" })]);
@@ -131,7 +131,7 @@ describe("the conversation of a context", () => {
     });
   });
 
-  it("is read backwards by entries or by their cursors", async () => {
+  it("a conversation is read backwards by entries or by their cursors", async () => {
     const { agent, turns } = recordingAgent(async ({ text: input }) => reply(`${input}!`));
     await using served = startHandler({ agent });
     for (const input of ["a", "b", "c", "d"]) await served.send(input, here);
@@ -149,14 +149,14 @@ describe("the conversation of a context", () => {
     [{ lst: 2 } as object, "turn.conversation(): lst cannot be given: did you mean last?"],
     [{ last: 1.5 }, "`last` of turn.conversation() is a whole number from 1 to 1000, not 1.5"],
     [{ before: "soon" }, "`before` of turn.conversation() must be an entry or the `cursor` of one"],
-  ])("refuses a page that makes no sense: %o", async (page, text) => {
+  ])("a conversation refuses a page that makes no sense: %o", async (page, text) => {
     const { agent, turns } = recordingAgent(async () => reply("ok"));
     await using served = startHandler({ agent });
     await served.send("go", here);
     await expect(turns[0]?.conversation(page)).rejects.toThrow(new TypeError(text));
   });
 
-  it("is another one for another owner", async () => {
+  it("each owner has a conversation of its own in a context", async () => {
     const { agent, conversations } = recordingAgent(async () => reply("ok"));
     await using served = startHandler({ agent });
     await served.send("go", here);
@@ -165,7 +165,7 @@ describe("the conversation of a context", () => {
     expect(conversations).toEqual([[], [], []]);
   });
 
-  it("has a message once that was sent again under idempotent-send, whatever answered it", async () => {
+  it("a conversation has a message once that was sent again under idempotent-send, whatever answered it", async () => {
     const { agent, conversations } = recordingAgent(async ({ text: input }) =>
       input === "task" ? completed("ok") : reply("ok"),
     );
@@ -178,7 +178,7 @@ describe("the conversation of a context", () => {
     expect(conversations.at(-1)).toEqual(["user: reply", "agent: ok", "user: task", "agent: ok"]);
   });
 
-  it("has nothing of a message that was answered with an error", async () => {
+  it("a conversation has nothing of a message that was answered with an error", async () => {
     const { agent, conversations } = recordingAgent(async ({ text: input }) => {
       if (input === "bad") throw new Error("broken");
       return reply("ok");
@@ -207,7 +207,7 @@ describe("a large entry of a conversation", () => {
     return { served, turns, latest: conversations.at(-1) ?? [] };
   }
 
-  it("is read from its task, and missing where there was none", async () => {
+  it("a large entry of a conversation is read from its task, and missing where there was none", async () => {
     const { served, latest, turns } = await converse(memoryTaskStore());
     await using _ = served;
     expect(latest.map((line) => line.replace(large, "…"))).toEqual([
@@ -218,7 +218,7 @@ describe("a large entry of a conversation", () => {
     expect(question?.message?.parts).toHaveLength(1);
   });
 
-  it("is missing once its task was dropped", async () => {
+  it("a large entry of a conversation is missing once its task was dropped", async () => {
     const store = memoryTaskStore({ maxBytes: 600_000, conversationsMaxBytes: 400_000 });
     const { served, turns } = await converse(store);
     await using _ = served;
@@ -230,7 +230,7 @@ describe("a large entry of a conversation", () => {
 });
 
 describe("conversations that are switched off or bounded", () => {
-  it("are refused to the agent with the option that switched them off, and leave nothing", async () => {
+  it("conversations that are switched off are refused with the option's name, and leave nothing", async () => {
     const turns: Turn[] = [];
     const store = memoryTaskStore();
     await using served = startHandler({
@@ -251,7 +251,7 @@ describe("conversations that are switched off or bounded", () => {
     expect(await store.readConversation(alice, "here", { limit: 10, maxBytes: 1_000 })).toEqual([]);
   });
 
-  it("keep so many entries of a context, and for so long", async () => {
+  it("a bounded conversation keeps so many entries of a context, and for so long", async () => {
     const { agent, conversations } = recordingAgent(async ({ text: input }) => reply(`${input}!`));
     const clock = createVirtualClock();
     await using served = startHandler({ agent, clock, conversations: { maxEntries: 3, keepMs: 60_000 } });
@@ -264,7 +264,7 @@ describe("conversations that are switched off or bounded", () => {
     expect(conversations.slice(3)).toEqual([["agent: b!", "user: c", "agent: c!"], []]);
   });
 
-  it("of an owner go when they are too many, the least recent first, and never those of others", async () => {
+  it("when an owner has too many conversations, the least recent go first, never those of others", async () => {
     const { agent, conversations } = recordingAgent(async () => reply("ok"));
     await using served = startHandler({ agent, limits: { conversationEntriesPerOwner: 16 } });
     await served.send("go", here, { principal: { owner: "bob" } });
@@ -276,7 +276,7 @@ describe("conversations that are switched off or bounded", () => {
     expect(conversations.slice(-3)).toEqual([[], ["user: go", "agent: ok"], ["user: go", "agent: ok"]]);
   });
 
-  it("are deleted by the program that hosts the agent", async () => {
+  it("the program that hosts the agent can delete conversations", async () => {
     const { agent, conversations } = recordingAgent(async () => reply("ok"));
     await using served = startHandler({ agent });
     await served.send("go", here);

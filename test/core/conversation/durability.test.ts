@@ -40,7 +40,7 @@ describe("the conversation of a task whose process dies", () => {
     yield completed("done");
   };
 
-  it("has each message once, and each artifact as the turn that ran again has left it", async () => {
+  it("a conversation has each message once, and each artifact as the turn that ran again has left it", async () => {
     const { clock, store, start } = place(agent, true);
     const first = start();
     await openStream(first.stream("go", here));
@@ -51,7 +51,7 @@ describe("the conversation of a task whose process dies", () => {
     expect(await storedEntries(store)).toEqual(["user: go", "artifact: kept", "artifact: report 2", "agent: done"]);
   });
 
-  it("has the artifacts that are left when the task is given up", async () => {
+  it("a conversation has the artifacts that are left when the task of a dead process is given up", async () => {
     const { clock, store, start } = place(agent, false);
     const first = start();
     await openStream(first.stream("go", here));
@@ -77,7 +77,7 @@ describe("a direct reply", () => {
     return { served, clock, line, memory };
   }
 
-  it("is answered before it is stored, and stored without a further call", async () => {
+  it("a direct reply is answered before it is stored, and stored without a further call", async () => {
     const { served, memory, line } = replying();
     await using _ = served;
     line.hold();
@@ -88,14 +88,14 @@ describe("a direct reply", () => {
     expect(await storedEntries(memory)).toEqual(["user: a", "agent: a!"]);
   });
 
-  it("is stored when its process is closed at once", async () => {
+  it("a direct reply is stored when its process is closed at once", async () => {
     const { served, memory } = replying();
     await served.send("a", here);
     await served[Symbol.asyncDispose]();
     expect(await storedEntries(memory)).toEqual(["user: a", "agent: a!"]);
   });
 
-  it("is kept from the start, in the order in which things were said, also by an agent that reads later", async () => {
+  it("direct replies are kept from the start in their order, also for an agent that reads later", async () => {
     let lines: readonly string[] = [];
     await using served = startHandler({
       store: memoryTaskStore(),
@@ -117,7 +117,7 @@ describe("a direct reply", () => {
     expect(lines).toEqual(expected);
   });
 
-  it("that finds the store away is answered, and stored when the store is back", async () => {
+  it("a direct reply that finds the store away is answered, and stored when the store is back", async () => {
     const gate = Promise.withResolvers<void>();
     const { served, memory, line } = replying(gate.promise);
     await using _ = served;
@@ -134,7 +134,7 @@ describe("a direct reply", () => {
   });
 
   it.each<[FaultWay]>([["fails"], ["fails after its effect"]])(
-    "is written once when its write %s, and the log says how many may be missing",
+    "a direct reply is written once when its write %s, and the log says how many may be missing",
     async (way) => {
       const clock = createVirtualClock();
       const memory = memoryTaskStore({ clock });

@@ -73,22 +73,25 @@ describe.each(["drained", "killed"] as const)("a restartable turn that waits for
   it.each([
     ["INPUT_REQUIRED", () => inputRequired("which color?")],
     ["AUTH_REQUIRED", () => authRequired("which color?")],
-  ] as const)("is run again by the answer to its question at %s, and not before", async (state, asks) => {
-    const here = place(asks);
-    const taskId = await ways[way](here);
-    await using second = start(here);
-    await here.clock.advance(40_000);
-    expect(here.turns).toEqual(["message 1 a lamp"]);
-    expect(await here.store.head({ agent: "", tenant: "", owner: "alice" }, taskId)).toMatchObject({ holder: "" });
-    expect(stateOf(await second.get(taskId))).toBe(state);
-    const task = taskOf(await second.send("red", { taskId }));
-    expect([stateOf(task), textIn(task.artifacts[0]?.parts)]).toEqual(["COMPLETED", "a lamp in red"]);
-    expect(here.turns).toEqual(["message 1 a lamp", "restart 1 a lamp"]);
-    const questions = historyOf(task).filter((each) => each === "agent: which color?");
-    expect([questions.length, historyOf(task).at(-1)]).toEqual([1, "user: red"]);
-  });
+  ] as const)(
+    "a restartable turn is run again by the answer to its question at %s, and not before",
+    async (state, asks) => {
+      const here = place(asks);
+      const taskId = await ways[way](here);
+      await using second = start(here);
+      await here.clock.advance(40_000);
+      expect(here.turns).toEqual(["message 1 a lamp"]);
+      expect(await here.store.head({ agent: "", tenant: "", owner: "alice" }, taskId)).toMatchObject({ holder: "" });
+      expect(stateOf(await second.get(taskId))).toBe(state);
+      const task = taskOf(await second.send("red", { taskId }));
+      expect([stateOf(task), textIn(task.artifacts[0]?.parts)]).toEqual(["COMPLETED", "a lamp in red"]);
+      expect(here.turns).toEqual(["message 1 a lamp", "restart 1 a lamp"]);
+      const questions = historyOf(task).filter((each) => each === "agent: which color?");
+      expect([questions.length, historyOf(task).at(-1)]).toEqual([1, "user: red"]);
+    },
+  );
 
-  it("answers a stream of that message", async () => {
+  it("a restartable turn answers the stream of the message that ran it again", async () => {
     const here = place();
     const taskId = await ways[way](here);
     await using second = start(here);
@@ -101,7 +104,7 @@ describe.each(["drained", "killed"] as const)("a restartable turn that waits for
     ]);
   });
 
-  it("takes the answer once, even if it is sent again", async () => {
+  it("a restartable turn takes the answer once, even if the answer is sent again", async () => {
     const here = place();
     const taskId = await ways[way](here);
     await using second = start(here);
@@ -120,7 +123,7 @@ describe.each(["drained", "killed"] as const)("a restartable turn that waits for
     expect(historyOf(await second.get(taskId)).filter((each) => each === "user: red")).toHaveLength(1);
   });
 
-  it("can be canceled, and is not run", async () => {
+  it("a waiting restartable turn can be canceled, and does not run again", async () => {
     const here = place();
     const taskId = await ways[way](here);
     await using second = start(here);
@@ -129,7 +132,7 @@ describe.each(["drained", "killed"] as const)("a restartable turn that waits for
     expect(here.turns).toEqual(["message 1 a lamp"]);
   });
 
-  it("asks another question that it comes to", async () => {
+  it("a restartable turn that runs again asks the next question that it comes to", async () => {
     let questionCount = 0;
     const here = place(() => inputRequired(`question ${++questionCount}?`));
     const taskId = await ways[way](here);
@@ -203,7 +206,7 @@ const questionsIn = (task: Parameters<typeof historyOf>[0]): string[] =>
   historyOf(task).filter((line) => line.startsWith("agent: which"));
 
 describe("a restartable turn with several questions", () => {
-  it("gives each answer to its question when its process is killed before the last answer", async () => {
+  it("a restartable turn matches answers to questions when its process is killed before the last one", async () => {
     const here = tailor(createVirtualClock());
     const first = mortal(here);
     const { id: taskId } = taskOf(await first.send("a coat"));
@@ -217,7 +220,7 @@ describe("a restartable turn with several questions", () => {
     expect(questionsIn(task)).toEqual(["agent: which color?", "agent: which size?"]);
   });
 
-  it("asks none of them again when its process is killed after the last answer", async () => {
+  it("a restartable turn asks no question again when its process is killed after the last answer", async () => {
     const here = tailor(createVirtualClock());
     const first = mortal(here);
     const { id: taskId } = taskOf(await first.send("a coat"));
@@ -234,7 +237,7 @@ describe("a restartable turn with several questions", () => {
     expect(questionsIn(task)).toEqual(["agent: which color?", "agent: which size?"]);
   });
 
-  it("asks a different question, and none that is answered already", async () => {
+  it("a restartable turn asks a different question, and none that is answered already", async () => {
     let questionCount = 0;
     const here = tailor(createVirtualClock(), () => `which color, ${++questionCount}?`);
     const first = mortal(here);

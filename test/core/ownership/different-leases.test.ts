@@ -28,7 +28,7 @@ function replicas() {
 }
 
 describe("processes whose leases last for different times", () => {
-  it("log it once each, the first one within a minute", async () => {
+  it("processes whose leases last for different times log it once each, the first one within a minute", async () => {
     const { clock, start } = replicas();
     const first = await start(15_000);
     const second = await start(6000);
@@ -40,7 +40,7 @@ describe("processes whose leases last for different times", () => {
     await Promise.all([first.process.close(), second.process.close()]);
   });
 
-  it("log it again when such a process comes back", async () => {
+  it("processes log different lease times again when such a process comes back", async () => {
     const { clock, start } = replicas();
     const first = await start(15_000);
     for (let count = 0; count < 2; count += 1) {

@@ -93,28 +93,31 @@ async function expectDone(place: Place, processes: readonly Process[]): Promise<
 }
 
 describe("processes that all could not renew their leases", () => {
-  it.each([false, true])("keep their tasks when the store was away (restartable: %s)", async (restartable) => {
-    const here = place();
-    await using a = await processOn(here, { restartable });
-    await using b = await processOn(here, { restartable });
-    await using c = await processOn(here, { restartable });
-    await here.time.advance(4000);
-    for (const { line } of [a, b, c]) line.cut = true;
-    await here.time.advance(ttlMs + 3000);
-    // One after the other comes back; the others' leases have expired.
-    for (const { line } of [a, b, c]) {
-      line.cut = false;
-      await here.time.advance(3000);
-    }
-    await here.time.advance(2 * ttlMs);
-    expect([a, b, c].map(({ turns }) => turns.startedTurns)).toEqual([["message"], ["message"], ["message"]]);
-    await expectDone(here, [a, b, c]);
-  });
+  it.each([false, true])(
+    "processes that could not renew their leases keep their tasks when the store was away (restartable: %s)",
+    async (restartable) => {
+      const here = place();
+      await using a = await processOn(here, { restartable });
+      await using b = await processOn(here, { restartable });
+      await using c = await processOn(here, { restartable });
+      await here.time.advance(4000);
+      for (const { line } of [a, b, c]) line.cut = true;
+      await here.time.advance(ttlMs + 3000);
+      // One after the other comes back; the others' leases have expired.
+      for (const { line } of [a, b, c]) {
+        line.cut = false;
+        await here.time.advance(3000);
+      }
+      await here.time.advance(2 * ttlMs);
+      expect([a, b, c].map(({ turns }) => turns.startedTurns)).toEqual([["message"], ["message"], ["message"]]);
+      await expectDone(here, [a, b, c]);
+    },
+  );
 
   it.each([
     ["forward", 3_600_000],
     ["back", -3_600_000],
-  ])("keep their tasks when the store's clock is set %s by an hour", async (_, ms) => {
+  ])("processes keep their tasks when the store's clock is set %s by an hour", async (_, ms) => {
     const here = place();
     await using a = await processOn(here);
     await using b = await processOn(here);
@@ -127,7 +130,7 @@ describe("processes that all could not renew their leases", () => {
     await expectDone(here, [a, b]);
   });
 
-  it("leave the tasks of a new process alone, which starts while they come back", async () => {
+  it("processes that come back leave the tasks of a process alone that starts meanwhile", async () => {
     const here = place();
     await using a = await processOn(here);
     await here.time.advance(4000);
@@ -144,7 +147,7 @@ describe("a process that is gone", () => {
   it.each([
     ["forward", 3_600_000],
     ["back", -3_600_000],
-  ])("loses its tasks to others though the store's clock was set %s", async (_, ms) => {
+  ])("a process that is gone loses its tasks to others though the store's clock was set %s", async (_, ms) => {
     const here = place();
     await using a = await processOn(here);
     const deadProcess = await processOn(here);
@@ -162,28 +165,31 @@ describe("a process whose clock differs from the store's", () => {
   it.each([
     ["behind", -3_600_000],
     ["ahead", 3_600_000],
-  ])("stamps statuses with the store's time, from its first task on (%s)", async (_, ms) => {
-    const here = place();
-    const own = settable(here.time);
-    own.shift.ms = ms;
-    const agent: Agent = async () => completed();
-    const { store } = lineTo(here.store);
-    const renewedLate = async (...args: Parameters<TaskStore["renew"]>) => {
-      await settle();
-      return here.store.renew(...args);
-    };
-    await using served = startHandler({ agent, clock: own.clock, store: { ...store, renew: renewedLate } });
-    const askedAt = here.time.now();
-    const task = taskOf(await served.send("go"));
-    expect(timestampMs(task.status?.timestamp ?? timestampNow())).toBe(askedAt);
-    await here.time.advance(1);
-    const since = (time: number) => requestOf("listTasks", { statusTimestampAfter: timestampFromMs(time) });
-    const listed = async (time: number) =>
-      (await served.operations.listTasks(since(time), contextOf())).tasks.map(({ id }) => id);
-    expect([await listed(askedAt), await listed(askedAt + 1)]).toEqual([[task.id], []]);
-  });
+  ])(
+    "a process with a wrong clock stamps statuses with the store's time, from its first task on (%s)",
+    async (_, ms) => {
+      const here = place();
+      const own = settable(here.time);
+      own.shift.ms = ms;
+      const agent: Agent = async () => completed();
+      const { store } = lineTo(here.store);
+      const renewedLate = async (...args: Parameters<TaskStore["renew"]>) => {
+        await settle();
+        return here.store.renew(...args);
+      };
+      await using served = startHandler({ agent, clock: own.clock, store: { ...store, renew: renewedLate } });
+      const askedAt = here.time.now();
+      const task = taskOf(await served.send("go"));
+      expect(timestampMs(task.status?.timestamp ?? timestampNow())).toBe(askedAt);
+      await here.time.advance(1);
+      const since = (time: number) => requestOf("listTasks", { statusTimestampAfter: timestampFromMs(time) });
+      const listed = async (time: number) =>
+        (await served.operations.listTasks(since(time), contextOf())).tasks.map(({ id }) => id);
+      expect([await listed(askedAt), await listed(askedAt + 1)]).toEqual([[task.id], []]);
+    },
+  );
 
-  it("stamps statuses of a task in the order of its log when its clock is set between them", async () => {
+  it("statuses of a task keep the order of its log when the clock of its process is set between them", async () => {
     const here = place();
     await using a = await processOn(here);
     const startedAt = timestampMs((await a.get(a.taskId)).status?.timestamp ?? timestampNow());
@@ -197,7 +203,7 @@ describe("a process whose clock differs from the store's", () => {
 });
 
 describe("a process that is cut off from the store", () => {
-  it("answers nothing from its own memory once its lease may have expired", async () => {
+  it("a process cut off from the store answers nothing from its memory once its lease may have expired", async () => {
     const here = place();
     await using other = await processOn(here);
     await using cut = await processOn(here);
@@ -210,7 +216,7 @@ describe("a process that is cut off from the store", () => {
     expect(await errorOf(linesOf(cut.subscribe(cut.taskId)))).toMatchObject({ code: "unavailable" });
   });
 
-  it("gives up its turns when it comes back and others have taken them over", async () => {
+  it("a process that was cut off gives up its turns when it comes back and others have taken them over", async () => {
     const here = place();
     await using other = await processOn(here);
     await using cut = await processOn(here);
@@ -227,7 +233,7 @@ describe("a process that is cut off from the store", () => {
     await expectDone(here, [other]);
   });
 
-  it("aborts its turns when it is cut off for two lifetimes of its lease", async () => {
+  it("a process aborts its turns when it is cut off for two lifetimes of its lease", async () => {
     const here = place();
     await using cut = await processOn(here);
     await here.time.advance(4000);
@@ -240,7 +246,7 @@ describe("a process that is cut off from the store", () => {
     expect(stateOf(await cut.get(cut.taskId))).toBe("FAILED");
   });
 
-  it("asks the store as soon as it runs again, and keeps the tasks that were not taken over", async () => {
+  it("a process that was stopped asks the store at once, and keeps the tasks that were not taken over", async () => {
     const here = place();
     await using other = await processOn(here);
     await using still = await processOn(here);

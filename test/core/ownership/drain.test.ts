@@ -35,7 +35,7 @@ function slowAt(method: "beginSend" | "read") {
 describe("a handler that drains", () => {
   const once = { extensions: [idempotentSendExtension] };
 
-  it("waits for a message before its turn has started, and for that turn", async () => {
+  it("a drain waits for a message before its turn has started, and for that turn", async () => {
     const { clock, store, slow, answer } = slowAt("beginSend");
     const limits = { storeWaitMs: 2 * drainMs };
     await using served = startHandler({ clock, store, limits, agent: async () => working("done") });
@@ -54,7 +54,7 @@ describe("a handler that drains", () => {
     await drained;
   });
 
-  it("waits for a message on its way to an existing task", async () => {
+  it("a drain waits for a message on its way to an existing task", async () => {
     const { clock, store, slow, answer } = slowAt("read");
     await using served = startHandler({ clock, store, agent: async ({ text }) => inputRequired(`${text}?`) });
     const { id: taskId } = taskOf(await served.send("one"));
@@ -69,7 +69,7 @@ describe("a handler that drains", () => {
     await drained;
   });
 
-  it("does not wait for a message to a turn in another process", async () => {
+  it("a drain does not wait for a message to a turn in another process", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const { promise: signal, resolve: end } = Promise.withResolvers<void>();
@@ -94,7 +94,7 @@ describe("a handler that drains", () => {
     expect(stateOf(await holder.get(taskId))).toBe("COMPLETED");
   });
 
-  it("wakes no parked task, because its turn would be cut short", async () => {
+  it("a handler that drains wakes no parked task, because its turn would be cut short", async () => {
     const clock = createVirtualClock();
     const causes: string[] = [];
     const { promise: signal, resolve: end } = Promise.withResolvers<void>();
@@ -126,7 +126,7 @@ describe("a handler that drains, and a turn that waits for its caller", () => {
   ] as const;
 
   it.each(questions)(
-    "lets go of it at once at %s, and the next message starts a turn elsewhere",
+    "a drain lets go at once of a turn that waits at %s, and the next message starts a turn elsewhere",
     async (state, asks) => {
       const clock = createVirtualClock();
       const store = memoryTaskStore({ clock });
@@ -149,7 +149,7 @@ describe("a handler that drains, and a turn that waits for its caller", () => {
     },
   );
 
-  it("lets go of one that begins to wait meanwhile", async () => {
+  it("a drain lets go of a turn that begins to wait meanwhile", async () => {
     const clock = createVirtualClock();
     const { promise, resolve } = Promise.withResolvers<void>();
     await using served = startHandler({
@@ -170,7 +170,7 @@ describe("a handler that drains, and a turn that waits for its caller", () => {
     await drained;
   });
 
-  it("waits for one that waits at WORKING, and fails it in the end", async () => {
+  it("a drain waits for a turn that waits at WORKING, and fails it in the end", async () => {
     const clock = createVirtualClock();
     await using served = startHandler({
       clock,

@@ -10,7 +10,7 @@ const hourMs = 3_600_000;
 const limits = { taskWaitMaxMs: hourMs };
 
 describe("a task that waits for longer than it may", () => {
-  it("ends FAILED, and its subscribers hear of it", async () => {
+  it("a task that waits for longer than it may ends FAILED, and its subscribers hear of it", async () => {
     await using served = startHandler({ agent: async () => inputRequired("which one?"), limits });
     const { id } = taskOf(await served.send("go"));
     await settle();
@@ -24,7 +24,7 @@ describe("a task that waits for longer than it may", () => {
     expect(await lines).toEqual(["task INPUT_REQUIRED", "status FAILED"]);
   });
 
-  it("has as long again after each message", async () => {
+  it("a waiting task has as long again after each message", async () => {
     await using served = startHandler({ agent: async () => inputRequired("which one?"), limits });
     const { id: taskId } = taskOf(await served.send("go"));
     await served.clock.advance(hourMs - 120_000);
@@ -36,7 +36,7 @@ describe("a task that waits for longer than it may", () => {
   it.each([
     ["parked without a time", undefined, "FAILED"],
     ["parked until a time to come", 10 * hourMs, "WORKING"],
-  ] as const)("is one that is %s, or not", async (_, parkMs, state) => {
+  ] as const)("a task that is %s expires only if it waits for longer than it may", async (_, parkMs, state) => {
     const clock = createVirtualClock();
     const agent: Agent = async ({ emit }) => {
       await emit(working());
@@ -48,7 +48,7 @@ describe("a task that waits for longer than it may", () => {
     expect(stateOf(await served.get(id))).toBe(state);
   });
 
-  it("is not one that a turn runs, however long that takes", async () => {
+  it("a task with a running turn never expires, however long the turn takes", async () => {
     const agent: Agent = async ({ emit, ask }) => {
       await emit(working());
       await ask(inputRequired("which one?"));
@@ -59,7 +59,7 @@ describe("a task that waits for longer than it may", () => {
     expect(stateOf(await served.get(id))).toBe("INPUT_REQUIRED");
   });
 
-  it("is ended once by several processes, and others of many too", async () => {
+  it("several processes end an expired task once, and others of many too", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const options = { agent: async () => inputRequired("which one?"), clock, store, limits };

@@ -54,7 +54,7 @@ describe("a turn that no call of its process started", () => {
     ["everything", true, record],
     ["the claims of a list", ["team"], { ...record, claims: { team: "north" } }],
     ["owner and tenant alone by default", false, { tenant: "", owner: "alice" }],
-  ] as const)("knows %s of its principal after a wake", async (_, keepClaims, expected) => {
+  ] as const)("a turn knows %s of its principal after a wake", async (_, keepClaims, expected) => {
     const { principals, start } = place(keepClaims, parking);
     const first = start();
     const { id } = taskOf((await openStream(first.stream("go", {}, caller))).firstItem.response);
@@ -66,7 +66,7 @@ describe("a turn that no call of its process started", () => {
     expect(principals).toEqual([alice, expected]);
   });
 
-  it("knows it when it runs again after its process died", async () => {
+  it("a turn knows the claims of its principal when it runs again after its process died", async () => {
     const { clock, principals, start } = place(true, async function* ({ attempt }) {
       yield working();
       if (attempt === 1) await forEver;
@@ -80,7 +80,7 @@ describe("a turn that no call of its process started", () => {
     expect(principals).toEqual([alice, record]);
   });
 
-  it("knows it of a message that another process received", async () => {
+  it("a turn knows the claims of a message that another process received", async () => {
     const { promise: finish, resolve } = Promise.withResolvers<void>();
     const { principals, start } = place(true, async function* ({ text }) {
       yield working();
@@ -100,7 +100,7 @@ describe("a turn that no call of its process started", () => {
     expect(principals).toEqual([alice, { ...record, scopes: ["read", "write"] }]);
   });
 
-  it("knows it of a message that a dead process had not taken", async () => {
+  it("a turn knows the claims of a message that a dead process had not taken", async () => {
     const asking: Agent = async function* ({ text }) {
       yield inputRequired("more?");
       if (text === "go") await forEver;

@@ -54,7 +54,7 @@ function onlyUntil(store: TaskStore, isOver: () => boolean): TaskStore {
 }
 
 describe("a task that waits for input when its process stops", () => {
-  it("stays waiting without a holder, and continues with the next message", async () => {
+  it("a task that waits for input when its process stops stays without a holder until the next message", async () => {
     const { clock, store, turns, taskId, second } = await left();
     await clock.advance(20_000);
     expect(await store.head({ agent: "", tenant: "", owner: "alice" }, taskId)).toMatchObject({ holder: "", turn: 1 });
@@ -65,7 +65,7 @@ describe("a task that waits for input when its process stops", () => {
     await turnUntil(clock, second.handler.close());
   });
 
-  it("continues with a message sent before the process was known to be dead", async () => {
+  it("a waiting task continues with a message sent before its process was known to be dead", async () => {
     const { clock, turns, taskId, second } = await left();
     const answer = second.send("this one", { taskId });
     await settle();
@@ -82,7 +82,7 @@ describe("a task that waits for input when its process stops", () => {
     await turnUntil(clock, second.handler.close());
   });
 
-  it("is canceled by a cancel sent before the process was known to be dead", async () => {
+  it("a waiting task is canceled by a cancel sent before its process was known to be dead", async () => {
     const { clock, taskId, second } = await left();
     await done(clock, second.cancel(taskId));
     await clock.advance(20_000);
@@ -105,7 +105,7 @@ describe("a handler that drains", () => {
     return { followed: subscription.readRest(), served };
   };
 
-  it("refuses a subscription that has not started, so that its reader tries another process", async () => {
+  it("a handler that drains refuses new subscriptions, so that readers try another process", async () => {
     const clock = createVirtualClock();
     const store = Object.assign(memoryTaskStore({ clock }), { shared: true });
     const served = startHandler({ agent: async () => inputRequired("which one?"), clock, store });
@@ -117,7 +117,7 @@ describe("a handler that drains", () => {
     await turnUntil(clock, served.handler.close());
   });
 
-  it("ends subscriptions at once if other processes share the store, and keeps them open otherwise", async () => {
+  it("a drain ends subscriptions at once if other processes share the store, else keeps them open", async () => {
     for (const shared of [true, false]) {
       const { followed, served } = await follow(shared);
       let ended = false;

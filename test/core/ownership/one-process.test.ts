@@ -65,7 +65,7 @@ function gate(): { readonly agent: Agent; open(): void } {
 }
 
 describe("agents of one process", () => {
-  it("share one lease and see only their own tasks", async () => {
+  it("agents of one process share one lease and see only their own tasks", async () => {
     await using here = house();
     const weather = here.open("weather", asks);
     const travel = here.open("travel", asks);
@@ -79,7 +79,7 @@ describe("agents of one process", () => {
     expect(stateOf(taskOf(await weather.send("now", { taskId: task.id })))).toBe("COMPLETED");
   });
 
-  it("share the room for turns, and wait for it one agent after another", async () => {
+  it("agents of one process share the room for turns, and wait for it one agent after another", async () => {
     await using here = house({ turnsPerProcess: 2, turnWaitMs: 1_000 });
     const [one, two] = [gate(), gate()];
     const [first, second] = [here.open("first", one.agent), here.open("second", two.agent)];
@@ -102,7 +102,7 @@ describe("agents of one process", () => {
     two.open();
   });
 
-  it("may have a smaller room of their own", async () => {
+  it("agents of one process may have a smaller room of their own", async () => {
     await using here = house({ turnWaitMs: 0 });
     const held = gate();
     const small = here.open("small", held.agent, { turnsPerProcess: 1 });
@@ -115,7 +115,7 @@ describe("agents of one process", () => {
     held.open();
   });
 
-  it("leave the process as it is when they are closed, and are found again", async () => {
+  it("agents that are closed leave the process as it is, and are found again", async () => {
     await using here = house();
     const weather = here.open("weather", asks);
     const travel = here.open("travel", asks);
@@ -141,7 +141,7 @@ describe("an agent that is replaced", () => {
     };
   };
 
-  it("ends its running turns with the code they began with, through the new handler", async () => {
+  it("a replaced agent ends its running turns with their own code, through the new handler", async () => {
     await using here = house();
     const old = here.open("weather", says("old"));
     const task = taskOf(await old.send("go"));
@@ -156,7 +156,7 @@ describe("an agent that is replaced", () => {
     expect(textIn(finished.artifacts[0]?.parts)).toBe("new rain");
   });
 
-  it("keeps the streams of its callers open", async () => {
+  it("a replaced agent keeps the streams of its callers open", async () => {
     await using here = house();
     const held = gate();
     const old = here.open("weather", held.agent);
@@ -174,7 +174,7 @@ describe("an agent that is replaced", () => {
     expect(linesAnew).toEqual(["task WORKING", "status COMPLETED"]);
   });
 
-  it("is held to its new limits", async () => {
+  it("a replaced agent is held to its new limits", async () => {
     await using here = house({ turnWaitMs: 0 });
     const held = gate();
     const old = here.open("weather", held.agent, { turnsPerOwner: 5 });

@@ -49,7 +49,7 @@ async function leftBehind(count: number) {
 }
 
 describe("orphaned tasks", () => {
-  it("are not held up by those of an owner at its turn limit", async () => {
+  it("orphaned tasks are not held up by those of an owner at its turn limit", async () => {
     const { clock, store } = await leftBehind(250);
     const restarted: string[] = [];
     const agent: Agent = async ({ principal, cause }) => {
@@ -61,7 +61,7 @@ describe("orphaned tasks", () => {
     expect(restarted).toEqual(["restart alice", "restart alice", "restart alice", "restart bob"]);
   });
 
-  it("all end within one heartbeat when their turns are not restartable", async () => {
+  it("orphaned tasks all end within one heartbeat when their turns are not restartable", async () => {
     const { clock, store } = await leftBehind(250);
     await using _served = startHandler({ agent: async () => {}, clock, store });
     await clock.advance(expiryMs);
@@ -69,7 +69,7 @@ describe("orphaned tasks", () => {
     expect((await store.list(alice, { state: 4, limit: 1 })).total).toBe(250);
   });
 
-  it("are taken over several at a time", async () => {
+  it("orphaned tasks are taken over several at a time", async () => {
     const { clock, store } = await leftBehind(799);
     const read: TaskStore["read"] = async (scope, id) => {
       await new Promise<void>((resolve) => clock.after(10, resolve));
@@ -81,7 +81,7 @@ describe("orphaned tasks", () => {
     expect(await store.orphans("", 10)).toEqual([]);
   });
 
-  it("are taken over, except one that cannot be read", async () => {
+  it("orphaned tasks are taken over, except one that cannot be read", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const heads = [];
@@ -94,7 +94,7 @@ describe("orphaned tasks", () => {
     expect((await store.orphans("", 10)).map(({ key }) => key)).toEqual([broken?.key]);
   });
 
-  it("do not keep a process from renewing its own lease, however long they take", async () => {
+  it("orphaned tasks do not keep a process from renewing its own lease, however long they take", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     await store.create(newTask({ holder: "gone" }));

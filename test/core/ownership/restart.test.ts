@@ -66,7 +66,7 @@ async function startTask(served: TestHandler): Promise<string> {
 }
 
 describe("an orphaned restartable turn", () => {
-  it("has no headers, since they are not stored", async () => {
+  it("an orphaned restartable turn has no headers, since they are not stored", async () => {
     const { clock, start } = place();
     const headers: unknown[] = [];
     const agent: Agent = async function* ({ attempt, header }) {
@@ -83,7 +83,7 @@ describe("an orphaned restartable turn", () => {
     expect(headers).toEqual(["alice", undefined]);
   });
 
-  it("is re-run by another process, and replaces its partial output", async () => {
+  it("an orphaned restartable turn is run again by another process, and replaces its partial output", async () => {
     const { clock, store, start } = place();
     const { agent, turns } = halting(({ attempt }) => attempt === 1);
     const first = start(agent);
@@ -106,7 +106,7 @@ describe("an orphaned restartable turn", () => {
     expect(await store.head(alice, taskId)).toMatchObject({ turn: 1, epoch: 2, holder: "" });
   });
 
-  it("stays with its live holder, however many processes start", async () => {
+  it("a restartable turn stays with its live holder, however many processes start", async () => {
     const { clock, store, start } = place();
     const { agent, turns } = halting(() => true);
     await using first = start(agent);
@@ -120,7 +120,7 @@ describe("an orphaned restartable turn", () => {
     expect([second, third].map(({ log }) => log)).toEqual([[], []]);
   });
 
-  it("is re-run at most three times, then its task fails with the reason", async () => {
+  it("an orphaned restartable turn runs again at most three times, then its task fails with the reason", async () => {
     const { clock, store, start } = place();
     const { agent, turns } = halting(() => true);
     let last = start(agent);
@@ -140,7 +140,7 @@ describe("an orphaned restartable turn", () => {
     await turnUntil(clock, last.handler.close());
   });
 
-  it("fails its task when the agent is not restartable", async () => {
+  it("an orphaned turn fails its task when the agent is not restartable", async () => {
     const { clock, start } = place();
     const { agent, turns } = halting(() => true);
     const first = start(agent, false);
@@ -156,7 +156,7 @@ describe("an orphaned restartable turn", () => {
     expect(turns.length).toBe(1);
   });
 
-  it("is re-run by the first message that finds it, and takes that message", async () => {
+  it("an orphaned turn is run again by the first message that finds it, and takes that message", async () => {
     const { clock, start } = place();
     const answers: string[] = [];
     const agent: Agent = async ({ attempt, ask }) => {
@@ -176,7 +176,7 @@ describe("an orphaned restartable turn", () => {
     expect(answers).toEqual(["more"]);
   });
 
-  it("is canceled without a re-run", async () => {
+  it("an orphaned turn is canceled without running again", async () => {
     const { clock, store, start } = place();
     const { agent, turns } = halting(() => true);
     const first = start(agent);
@@ -189,7 +189,7 @@ describe("an orphaned restartable turn", () => {
     expect(turns.length).toBe(1);
   });
 
-  it("that a wake started gets its data and its message again", async () => {
+  it("an orphaned turn that a wake started gets its data and its message again", async () => {
     const { clock, store, start } = place();
     const turns: unknown[] = [];
     const agent: Agent = async ({ cause, attempt, text, wake, metadata, extensions, emit }) => {
@@ -226,7 +226,7 @@ async function drained(clock: VirtualClock, { handler }: TestHandler): Promise<v
 }
 
 describe("a process that is shut down", () => {
-  it("hands its restartable turns to another, which continues at once and counts no failure", async () => {
+  it("a process that is shut down hands its restartable turns to another, which counts no failure", async () => {
     const { clock, start } = place();
     const { agent, turns } = halting(({ cause }) => cause === "message");
     const first = start(agent);
@@ -239,7 +239,7 @@ describe("a process that is shut down", () => {
     expect(turns.map(({ cause, attempt }) => `${cause} ${attempt}`)).toEqual(["message 1", "restart 1"]);
   });
 
-  it("stores the events of an aborted turn while it unwinds, and its end if it reaches one", async () => {
+  it("a process that is shut down stores what an aborted turn emits, and its end if it has one", async () => {
     const { clock, start } = place();
     const agent: Agent = async ({ emit, signal }) => {
       await emit(working());
@@ -257,7 +257,7 @@ describe("a process that is shut down", () => {
     expect(stateOf(await second.get(taskId))).toBe("COMPLETED");
   });
 
-  it("fails the tasks of other turns", async () => {
+  it("a process that is shut down fails the tasks of turns that are not restartable", async () => {
     const { clock, start } = place();
     const { agent } = halting(() => true);
     const first = start(agent, false);

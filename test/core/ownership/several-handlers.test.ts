@@ -101,7 +101,7 @@ describe.each([
 });
 
 describe("two handlers of one store", () => {
-  it("take turns with a waiting task: the one that receives a message claims it", async () => {
+  it("the handler that receives a message claims the waiting task from the other one of its store", async () => {
     const turns: string[] = [];
     const named = (name: string): Agent =>
       async function* ({ text }) {
@@ -127,7 +127,7 @@ describe("two handlers of one store", () => {
     expect(head).toMatchObject({ turn: 4, epoch: 4, holder: "" });
   });
 
-  it("that receive messages at the same time run one turn after the other and lose none", async () => {
+  it("two handlers that receive messages at once run one turn after the other and lose none", async () => {
     let running = 0;
     let most = 0;
     const agent: Agent = async function* () {
@@ -175,7 +175,7 @@ describe("a handler with an expired lease", () => {
     return { clock, gate, gone, other, reasons, taskId: gone.taskId };
   }
 
-  it("has its tasks ended by another after expiry, and not before", async () => {
+  it("a handler with an expired lease has its tasks ended by another after expiry, and not before", async () => {
     const { clock, gone, other, taskId } = await stuck();
     const lines = linesOf(other.subscribe(taskId));
     await clock.advance(14_000);
@@ -189,7 +189,7 @@ describe("a handler with an expired lease", () => {
     await gone[Symbol.asyncDispose]();
   });
 
-  it("writes nothing more on its return, aborts its agent, and answers its callers with the outcome of the task", async () => {
+  it("a handler that returns after its lease writes nothing, and answers with the task's outcome", async () => {
     const { clock, gate, gone, other, reasons, taskId } = await stuck();
     const rest = gone.opening.readRest();
     await clock.advance(18_000);
@@ -210,13 +210,16 @@ describe("a handler with an expired lease", () => {
       (other, taskId) => other.cancel(taskId).then((task) => Promise.reject({ code: stateOf(task) })),
       "FAILED",
     ],
-  ])("does not hold up %s, because the task has already failed", async (_, call, code) => {
-    const { clock, gone, other, taskId } = await stuck();
-    await clock.advance(14_000);
-    expect(stateOf(await other.get(taskId))).toBe("WORKING");
-    await clock.advance(1500);
-    await expect(call(other, taskId)).rejects.toMatchObject({ code });
-    await other[Symbol.asyncDispose]();
-    await gone[Symbol.asyncDispose]();
-  });
+  ])(
+    "a handler with an expired lease does not hold up %s, because the task has already failed",
+    async (_, call, code) => {
+      const { clock, gone, other, taskId } = await stuck();
+      await clock.advance(14_000);
+      expect(stateOf(await other.get(taskId))).toBe("WORKING");
+      await clock.advance(1500);
+      await expect(call(other, taskId)).rejects.toMatchObject({ code });
+      await other[Symbol.asyncDispose]();
+      await gone[Symbol.asyncDispose]();
+    },
+  );
 });

@@ -74,7 +74,7 @@ function distant(store: TaskStore, clock: VirtualClock): TaskStore {
 const heartbeat = (clock: VirtualClock): Promise<void> => clock.advance(3000);
 
 describe("parked tasks that are due", () => {
-  it("are not held up by a thousand tasks of an owner at its turn limit", async () => {
+  it("parked tasks that are due are not held up by a thousand tasks of an owner at its turn limit", async () => {
     await using served = await crowded(1000);
     await heartbeat(served.clock);
     expect(served.woken).toEqual(["bob"]);
@@ -83,7 +83,7 @@ describe("parked tasks that are due", () => {
     expect(served.woken).toEqual(["bob", "alice"]);
   });
 
-  it("are found behind ten thousand such tasks on the next pass", async () => {
+  it("parked tasks that are due are found behind ten thousand tasks of such an owner on the next pass", async () => {
     await using served = await crowded(10_000);
     await heartbeat(served.clock);
     expect(served.woken).toEqual([]);
@@ -94,7 +94,7 @@ describe("parked tasks that are due", () => {
     expect(served.woken).toEqual(["bob", "alice"]);
   });
 
-  it("take turns when the process is at its turn limit", async () => {
+  it("parked tasks that are due take turns when the process is at its turn limit", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const { agent, woken: wakes, letGo } = staying();
@@ -109,7 +109,7 @@ describe("parked tasks that are due", () => {
     expect(wakeCounts).toEqual([2, 4, 5, 5]);
   });
 
-  it("are woken several at a time", async () => {
+  it("parked tasks that are due are woken several at a time", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const { agent, woken: wakes } = staying();
@@ -124,7 +124,7 @@ describe("parked tasks that are due", () => {
   it.each<[string, Partial<CoreLimits>]>([
     ["an owner", { turnsPerOwner: 3 }],
     ["the process", { turnsPerProcess: 3 }],
-  ])("never exceed the limit of %s meanwhile", async (_, limits) => {
+  ])("parked tasks that are woken never exceed the limit of %s meanwhile", async (_, limits) => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const { agent, woken: wakes, letGo } = staying();
@@ -140,7 +140,7 @@ describe("parked tasks that are due", () => {
     expect(wakeCounts).toEqual([3, 6, 8, 8]);
   });
 
-  it("are not held up by a task that cannot be read", async () => {
+  it("parked tasks that are due are not held up by a task that cannot be read", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const { agent, woken: wakes } = staying();
@@ -158,7 +158,7 @@ describe("parked tasks that are due", () => {
 });
 
 describe("an alarm", () => {
-  it("that fires while its handler runs makes it run once more, however often it fires", async () => {
+  it("an alarm that fires while its handler runs makes the handler run once more, however often it fires", async () => {
     const clock = createVirtualClock();
     const rings: PromiseWithResolvers<void>[] = [];
     const alarm = createAlarm(clock, () => {

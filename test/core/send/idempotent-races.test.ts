@@ -34,7 +34,7 @@ function receiver() {
 }
 
 describe("two tries of a send", () => {
-  it("put the message into the inbox once, even if the first stalls before it does", async () => {
+  it("two tries of a send put the message into the inbox once, even if the first stalls before it does", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const take = Promise.withResolvers<void>();
@@ -65,7 +65,7 @@ describe("two tries of a send", () => {
     }
   });
 
-  it("are answered after the store recovers, even if it failed the first", async () => {
+  it("two tries of a send are answered after the store recovers, even if it failed the first", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const { agent, gate } = receiver();
@@ -83,7 +83,7 @@ describe("two tries of a send", () => {
     expect(historyOf(taskOf(await again))).toEqual(["user: go", "user: more"]);
   });
 
-  it("return the stored outcome when both write at once", async () => {
+  it("two tries of a send return the stored outcome when both write at once", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const gate = Promise.withResolvers<void>();
@@ -101,7 +101,7 @@ describe("two tries of a send", () => {
     for (const answer of [first, second]) expect(textIn(taskOf(await answer).status?.message?.parts)).toBe("by 2");
   });
 
-  it("make one task, even if one of them was refused in between", async () => {
+  it("two tries of a send make one task, even if one of them was refused in between", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const gate = Promise.withResolvers<void>();

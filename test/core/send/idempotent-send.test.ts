@@ -37,7 +37,7 @@ const ask: Agent = async function* ({ text }) {
 };
 
 describe("a retried send", () => {
-  it("gets the reply of the first in any handler, and nothing runs twice", async () => {
+  it("a retried send gets the reply of the first in any handler, and nothing runs twice", async () => {
     const { here, there, started } = two(async ({ text }) => reply(`${text}!`));
     const first = messageOf(await here.send("x", same, once));
     expect(textIn(first.parts)).toBe("x!");
@@ -46,7 +46,7 @@ describe("a retried send", () => {
     expect(started).toEqual(["x 1"]);
   });
 
-  it("waits while the first starts, and gets its outcome", async () => {
+  it("a retried send waits while the first starts, and gets its outcome", async () => {
     const gate = Promise.withResolvers<void>();
     const { here, there, clock, started } = two(async () => {
       await gate.promise;
@@ -62,7 +62,7 @@ describe("a retried send", () => {
     expect(started).toEqual(["x 1"]);
   });
 
-  it("gets the task of the first at the same stop, or at once with returnImmediately", async () => {
+  it("a retried send gets the task of the first at the same stop, or at once with returnImmediately", async () => {
     const gate = Promise.withResolvers<void>();
     const { here, there, started } = two(async function* () {
       yield working();
@@ -81,7 +81,7 @@ describe("a retried send", () => {
     expect(started).toEqual(["x 1", "y 1"]);
   });
 
-  it("matches the first whatever its key order and operation", async () => {
+  it("a retried send matches the first whatever its key order and operation", async () => {
     const { here, started } = two(ask);
     await here.send("x", { ...same, metadata: { a: 1, b: { c: 2, d: 3 } } }, once);
     const lines = await linesOf(here.stream("x", { ...same, metadata: { b: { d: 3, c: 2 }, a: 1 } }, once));
@@ -94,7 +94,7 @@ describe("a retried send", () => {
     ["other metadata", "x", { metadata: { a: 1 } }],
     ["another configuration", "x", { configuration: { historyLength: 1 } }],
     ["another context", "x", { contextId: "c" }],
-  ] as const)("with %s under its id is refused, and the id is named", async (_, text, changes) => {
+  ] as const)("a retried send with %s under its id is refused, and the id is named", async (_, text, changes) => {
     const { here, started } = two(ask);
     await here.send("x", same, once);
     const error = await errorOf(here.send(text, { ...same, ...changes }, once));
@@ -102,7 +102,7 @@ describe("a retried send", () => {
     expect(started).toEqual(["x 1"]);
   });
 
-  it("counts as a new message without the extension, and for another caller", async () => {
+  it("a retried send counts as a new message without the extension, and for another caller", async () => {
     const { here, started } = two(ask);
     await here.send("x", same, once);
     await here.send("x", same);
@@ -111,7 +111,7 @@ describe("a retried send", () => {
     expect(started).toEqual(["x 1", "x 1", "x 1", "x 1"]);
   });
 
-  it("gets a task in place of a reply too large to keep", async () => {
+  it("a retried send gets a task in place of a reply too large to keep", async () => {
     const { here, there, started } = two(async () => reply("x".repeat(2000)), { limits: { keptReplyMaxBytes: 1000 } });
     const task = taskOf(await here.send("x", same, once));
     expect([stateOf(task), textIn(task.status?.message?.parts).length]).toEqual(["COMPLETED", 2000]);
@@ -120,7 +120,7 @@ describe("a retried send", () => {
     messageOf(await here.send("x"));
   });
 
-  it("is refused when its task is no longer stored", async () => {
+  it("a retried send is refused when its task is no longer stored", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock, maxBytes: 3000 });
     const { here } = two(async () => completed(), { clock, store });
@@ -132,7 +132,7 @@ describe("a retried send", () => {
 });
 
 describe("a send that was refused", () => {
-  it("before the agent started leaves no record, so a retry may even change the content", async () => {
+  it("a send refused before the agent started leaves no record, so a retry may even change the content", async () => {
     const gate = Promise.withResolvers<void>();
     const limits = { turnsPerOwner: 1, turnWaitMs: 0 };
     const { here, started } = two(async () => gate.promise, { limits });
@@ -144,7 +144,7 @@ describe("a send that was refused", () => {
     expect(started).toEqual(["first 1", "y 1"]);
   });
 
-  it("by the agent fails again with the same error, without calling the agent", async () => {
+  it("a send that the agent refused fails again with the same error, without calling the agent", async () => {
     const { here, there, started } = two(async () => {
       throw new A2AError("contentTypeNotSupported", "no such thing", { metadata: { wants: "text" } });
     });
@@ -160,7 +160,7 @@ describe("a send that was refused", () => {
   });
 
   it.each<ErrorCode>(["unavailable", "resourceExhausted", "requestTimeout"])(
-    "by a temporary error of the agent reaches the agent again (%s)",
+    "a send that failed by a temporary error of the agent reaches the agent again (%s)",
     async (code) => {
       let busy = true;
       const { here, there, started } = two(async () => {
@@ -174,7 +174,7 @@ describe("a send that was refused", () => {
     },
   );
 
-  it("by a draining handler is handled by another", async () => {
+  it("a send that a draining handler refused is handled by another", async () => {
     const { here, there, clock, started } = two(async ({ signal, text }) => {
       if (started.length === 1)
         await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
@@ -193,7 +193,7 @@ describe("a send that was refused", () => {
 });
 
 describe("a send whose handler's lease expired", () => {
-  it("is taken over if it has no task yet, and the late handler writes nothing", async () => {
+  it("a send of a handler without its lease is taken over, and the late handler writes nothing", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const gate = Promise.withResolvers<void>();
@@ -221,7 +221,7 @@ describe("a send whose handler's lease expired", () => {
     expect(historyOf(task)).toEqual(["user: x"]);
   });
 
-  it("drops a late reply", async () => {
+  it("a send of a handler without its lease drops a late reply", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const gate = Promise.withResolvers<void>();
@@ -245,7 +245,7 @@ describe("a send whose handler's lease expired", () => {
 });
 
 describe("a retried send to a task", () => {
-  it("is taken once when no process runs the task, and both get its stop", async () => {
+  it("a retried send to a task that no process runs is taken once, and both tries get its stop", async () => {
     const { here, there, started } = two(ask);
     const { id: taskId } = taskOf(await here.send("go"));
     await settle();
@@ -259,7 +259,7 @@ describe("a retried send to a task", () => {
     expect(started).toEqual(["go 1", "more 1", "end 1"]);
   });
 
-  it("waits once in the inbox of a running turn, and both are answered when it is taken", async () => {
+  it("a retried send waits in the inbox once, and both tries are answered when it is taken", async () => {
     const gate = Promise.withResolvers<void>();
     const { here, there, store, clock } = two(async function* ({ receive }) {
       yield working();
@@ -281,7 +281,7 @@ describe("a retried send to a task", () => {
     await rest();
   });
 
-  it("gets the same refusal by the agent as the first", async () => {
+  it("a retried send to a task gets the same refusal by the agent as the first", async () => {
     const { here, there, started } = two(async function* ({ text }) {
       if (text === "bad") throw new A2AError("invalidParams", "not that");
       yield inputRequired("?");
@@ -294,7 +294,7 @@ describe("a retried send to a task", () => {
     expect(started).toEqual(["go 1", "bad 1"]);
   });
 
-  it("may be retried again when no turn took it in time", async () => {
+  it("a send to a task may be retried again when no turn took it in time", async () => {
     const gate = Promise.withResolvers<void>();
     const { here, there, clock } = two(async function* ({ receive }) {
       yield working();
@@ -317,7 +317,7 @@ describe("a retried send to a task", () => {
 describe("the stream of a retried send", () => {
   const lines = ["task SUBMITTED", 'artifact x "got x"', "status INPUT_REQUIRED"];
 
-  it("starts and ends where the first did, even if the task has continued since", async () => {
+  it("the stream of a retried send starts and ends where the first did, whatever followed", async () => {
     const { here, there } = two(ask);
     expect(await linesOf(here.stream("x", same, once))).toEqual(lines);
     const { id: taskId } = taskOf(await here.send("x", same, once));
@@ -336,14 +336,14 @@ describe("the stream of a retried send", () => {
     );
   });
 
-  it("resumes after the last event its caller has seen", async () => {
+  it("the stream of a retried send resumes after the last event its caller has seen", async () => {
     const { here, there } = two(ask);
     const { firstItem: first, readRest: rest } = await openStream(here.stream("x", same, once));
     await rest();
     expect(await linesOf(there.stream("x", same, { ...once, after: first.id }))).toEqual(lines.slice(1));
   });
 
-  it("is only the task when its log was pruned", async () => {
+  it("the stream of a retried send is only the task when its log was pruned", async () => {
     const { here, clock } = two(async () => completed());
     await here.send("x", same, once);
     await clock.advance(61_000);

@@ -89,7 +89,7 @@ describe("an idempotent send whose task is stored later than its caller waits", 
   );
 
   it.each(cases)(
-    "is refused ($way), runs its agent once, and shows the task to a repeat at the $at process, restartable: $restartable",
+    "a late idempotent send is refused ($way), and gives a repeat its task ($at process, restartable: $restartable)",
     async ({ send, restartable, at }) => {
       await using two = startTwo(
         slowly(() => two.clock),
@@ -109,7 +109,7 @@ describe("an idempotent send whose task is stored later than its caller waits", 
     },
   );
 
-  it("lets a repeat wait that comes before the task is stored", async () => {
+  it("an idempotent send lets a repeat wait that comes before the task is stored", async () => {
     await using two = startTwo(slowly(() => two.clock));
     two.line.hold("create");
     const error = errorOf(two.first.send("go", { messageId: "m" }, once));
@@ -126,7 +126,7 @@ describe("an idempotent send whose task is stored later than its caller waits", 
     expect(two.runs).toEqual(["first message go"]);
   });
 
-  it("runs its agent again where the first process has lost its lease meanwhile, and never ends as stored too late", async () => {
+  it("an idempotent send runs its agent again where its process has lost its lease", async () => {
     await using two = startTwo(
       slowly(() => two.clock),
       { restartable: true },
@@ -147,7 +147,7 @@ describe("an idempotent send whose task is stored later than its caller waits", 
     [true, "COMPLETED"],
     [false, "FAILED"],
   ] as const)(
-    "is looked after when it arrives after its process has given it up (restartable: %s)",
+    "an idempotent send that arrives after its process has given it up is looked after (restartable: %s)",
     async (restartable, state) => {
       const clock = createVirtualClock();
       const line = storeLine(memoryTaskStore({ clock }));
@@ -173,7 +173,7 @@ describe("an idempotent send whose task is stored later than its caller waits", 
     },
   );
 
-  it("keeps no caller, observer or timer behind when the write never arrives", async () => {
+  it("an idempotent send keeps no caller, observer or timer behind when the write never arrives", async () => {
     await using two = startTwo(slowly(() => two.clock));
     await two.clock.advance(1000);
     two.line.hold("create");
@@ -190,7 +190,7 @@ describe("an idempotent send whose task is stored later than its caller waits", 
 
 describe("an idempotent send whose outcome is recorded later than its caller waits", () => {
   it.each(["first", "second"] as const)(
-    "gives its reply to a repeat at the %s process, from one run of the agent",
+    "an idempotent send with a late outcome answers a repeat at the %s process, from one run of the agent",
     async (at) => {
       await using two = startTwo(async ({ text }) => reply(`reply to ${text}`));
       await two.clock.advance(1000);
@@ -208,7 +208,7 @@ describe("an idempotent send whose outcome is recorded later than its caller wai
   );
 
   it.each(["first", "second"] as const)(
-    "gives its refusal to a repeat at the %s process, from one run of the agent",
+    "an idempotent send with a late outcome refuses a repeat at the %s process, from one run of the agent",
     async (at) => {
       await using two = startTwo(async () => {
         throw new A2AError("contentTypeNotSupported", "not this");
@@ -229,7 +229,7 @@ describe("an idempotent send whose outcome is recorded later than its caller wai
 });
 
 describe("an idempotent send of a process that has no lease, and cannot get one", () => {
-  it("is refused in time", async () => {
+  it("an idempotent send of a process that cannot get a lease is refused in time", async () => {
     await using two = startTwo(async () => inputRequired("more?"), {}, "renew");
     const { id: taskId } = taskOf(await two.second.send("go"));
     const sends = [
@@ -260,7 +260,7 @@ describe("an idempotent message to a task whose turn is claimed later than its c
     [true, "first"],
     [true, "second"],
   ] as const)(
-    "is refused, and answered once to a repeat (restartable: %s, repeated at the %s process)",
+    "an idempotent message with a late claim is refused, its repeat answered once (restartable: %s, %s process)",
     async (restartable, at) => {
       const agent: Agent = async ({ text }) => inputRequired(`more than ${text}?`);
       await using two = startTwo(agent, { restartable });
@@ -284,7 +284,7 @@ describe("an idempotent message to a task whose turn is claimed later than its c
     },
   );
 
-  it("is refused without the extension too, and answered in its task once the claim arrives", async () => {
+  it("a message with a late claim is refused without the extension too, and answered later", async () => {
     await using two = startTwo(async ({ text }) => inputRequired(`more than ${text}?`));
     const { id: taskId } = taskOf(await two.first.send("go"));
     await settle();
@@ -298,7 +298,7 @@ describe("an idempotent message to a task whose turn is claimed later than its c
     expect(two.runs).toEqual(["first message go", "first message more"]);
   });
 
-  it("holds back a shutdown until the claim has ended", async () => {
+  it("a late claim of a turn holds back a shutdown until the claim has ended", async () => {
     await using two = startTwo(async ({ text }) => inputRequired(`more than ${text}?`));
     const taskId = await refuseFollowUp(two);
     const drained = two.first.handler.drain(10_000);
@@ -309,7 +309,7 @@ describe("an idempotent message to a task whose turn is claimed later than its c
     expect(textIn((await two.second.get(taskId)).status?.message?.parts)).toBe("more than more?");
   });
 
-  it("starts no turn in a process that has closed meanwhile", async () => {
+  it("a late claim starts no turn in a process that has closed meanwhile", async () => {
     await using two = startTwo(async ({ text }) => inputRequired(`more than ${text}?`));
     await refuseFollowUp(two);
     await turnUntil(two.clock, two.first.handler.close());
@@ -328,23 +328,26 @@ describe("a parked task whose turn is claimed late", () => {
   it.each([
     ["a wake", "wake go"],
     ["a message", "message more"],
-  ] as const)("goes on with %s that was refused meanwhile, and does not fail", async (what, expected) => {
-    await using two = startTwo(parkOnce);
-    const { id } = taskOf(await two.first.send("go", { configuration: { returnImmediately: true } }));
-    await settle();
-    two.line.hold("append");
-    const scope = { agent: "", tenant: "", owner: "alice" };
-    const call = what === "a wake" ? two.first.handler.wake(scope, id) : two.first.send("more", { taskId: id });
-    const error = errorOf(call);
-    await two.clock.advance(2000);
-    expect(await error).toMatchObject(refused);
-    two.line.restore();
-    await two.clock.advance(20_000);
-    const task = await two.second.get(id);
-    expect([stateOf(task), textIn(task.artifacts[0]?.parts)]).toEqual(["COMPLETED", expected]);
-  });
+  ] as const)(
+    "a parked task whose turn is claimed late goes on with %s that was refused meanwhile, and does not fail",
+    async (what, expected) => {
+      await using two = startTwo(parkOnce);
+      const { id } = taskOf(await two.first.send("go", { configuration: { returnImmediately: true } }));
+      await settle();
+      two.line.hold("append");
+      const scope = { agent: "", tenant: "", owner: "alice" };
+      const call = what === "a wake" ? two.first.handler.wake(scope, id) : two.first.send("more", { taskId: id });
+      const error = errorOf(call);
+      await two.clock.advance(2000);
+      expect(await error).toMatchObject(refused);
+      two.line.restore();
+      await two.clock.advance(20_000);
+      const task = await two.second.get(id);
+      expect([stateOf(task), textIn(task.artifacts[0]?.parts)]).toEqual(["COMPLETED", expected]);
+    },
+  );
 
-  it("goes on with the wake of its own time, and does not fail", async () => {
+  it("a parked task whose turn is claimed late goes on with the wake of its own time, and does not fail", async () => {
     await using two = startTwo(async ({ cause }) =>
       cause === "message" ? park({ wakeAt: two.clock.now() + 5000 }) : undefined,
     );
@@ -360,7 +363,7 @@ describe("a parked task whose turn is claimed late", () => {
 });
 
 describe("a plain send whose task is stored later than its caller waits", () => {
-  it("leaves the task to the process that has taken it over, even when that one dies before the first has an answer", async () => {
+  it("a plain send whose task is stored late leaves it to the process that has taken it over", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const secondLine = storeLine(store);
@@ -402,7 +405,7 @@ describe("a plain send whose task is stored later than its caller waits", () => 
 });
 
 describe("a task whose process waits for the answer to a write", () => {
-  it("is shown as the store has it, since other processes may have shown that", async () => {
+  it("a task whose process waits for the answer to a write is shown as the store has it", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     let answers: Promise<void> | undefined;

@@ -32,7 +32,7 @@ async function waiting(agent: Agent) {
   };
 }
 
-it("learns that the task ended before it took the message, wherever it resumes", async () => {
+it("a resumed send learns that the task ended before it took the message, wherever it resumes", async () => {
   const gate = Promise.withResolvers<void>();
   const { started, broken, resumed } = await waiting(async function* () {
     yield working();
@@ -52,7 +52,7 @@ it("learns that the task ended before it took the message, wherever it resumes",
   expect(await errorOf(linesOf(resumed(elsewhere)))).toMatchObject(refused);
 });
 
-it("follows the task past stops before the message was taken, and ends at the next one", async () => {
+it("a resumed send follows the task past stops before the message was taken, and ends at the next one", async () => {
   const gate = Promise.withResolvers<void>();
   const { broken, resumed } = await waiting(async function* ({ text }) {
     if (text === "more") {
@@ -80,7 +80,7 @@ it("follows the task past stops before the message was taken, and ends at the ne
   expect(await linesOf(resumed(broken.firstItem.id))).toEqual(whole);
 });
 
-it("goes to the named task, whatever event its caller has seen", async () => {
+it("a resumed send goes to the named task, whatever event its caller has seen", async () => {
   const { served, broken } = await waiting(async function* ({ text, signal }) {
     yield text === "other" ? inputRequired("what?") : working();
     if (text === "go") await once(signal, "abort");

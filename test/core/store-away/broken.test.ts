@@ -42,7 +42,7 @@ const failures = ["damaged", "unusable", "readOnly"] as const;
 const record = "error the task store fails calls, although it takes small writes";
 
 it.each(failures)(
-  "is not ready once sends have failed for 10 s in a part that probes do not touch, and says so once (%s)",
+  "a process is not ready once sends have failed for 10 s where probes do not reach, and says so once (%s)",
   async (failure) => {
     let broken = false;
     await using served = startBroken((method) => (broken && method === "create" ? failure : undefined));
@@ -64,7 +64,7 @@ it.each(failures)(
   },
 );
 
-it.each(failures)("is not ready once reads have failed for 10 s, and says so once (%s)", async (failure) => {
+it.each(failures)("a process is not ready once reads have failed for 10 s, and says so once (%s)", async (failure) => {
   let broken = false;
   await using served = startBroken((method) => (broken && method === "read" ? failure : undefined));
   const { id } = taskOf(await served.send("before"));
@@ -74,7 +74,7 @@ it.each(failures)("is not ready once reads have failed for 10 s, and says so onc
   expect(served.said()).toEqual([record]);
 });
 
-it("stays ready after a call that failed once", async () => {
+it("a process stays ready after a call of the store that failed once", async () => {
   let broken = false;
   await using served = startBroken((method) => (broken && method === "create" ? "unusable" : undefined));
   broken = true;
@@ -88,7 +88,7 @@ it("stays ready after a call that failed once", async () => {
 });
 
 it.each(failures)(
-  "is away like any other store where all writes fail, and back with the first that succeeds (%s)",
+  "a store is away like any other where all writes fail, and back with the first that succeeds (%s)",
   async (failure) => {
     let broken = false;
     await using served = startBroken((method) => (broken && method !== "read" ? failure : undefined));
@@ -105,7 +105,7 @@ it.each(failures)(
 );
 
 it.each(["locked", "outOfMemory", "unreachable", "other"] as const)(
-  "takes a call that fails alone for one of its own (%s)",
+  "a process stays ready when only one kind of call fails in the store (%s)",
   async (failure) => {
     let broken = false;
     await using served = startBroken((method) => (broken && method === "read" ? failure : undefined));
@@ -117,7 +117,7 @@ it.each(["locked", "outOfMemory", "unreachable", "other"] as const)(
   },
 );
 
-it("is not ready as soon as its database is no longer in its place, for good, and refuses sends at once", async () => {
+it("a process whose database has left its place is not ready at once, for good, and refuses sends", async () => {
   let moved = false;
   await using served = startBroken((method) => (moved && method !== "read" ? "moved" : undefined));
   const { id } = taskOf(await served.send("before"));

@@ -108,17 +108,20 @@ function outcomeOf(call: Promise<unknown> | AsyncIterable<unknown>): () => Promi
 }
 
 describe("a store that does not answer", () => {
-  it.each(Object.entries(calls))("is waited for by %s for `storeWaitMs`", async (_, make) => {
-    await using scene = await start();
-    scene.line.hold();
-    const call = errorOf(make(scene));
-    await scene.clock.advance(storeWaitMs);
-    expect(await call).toMatchObject(refused);
-    scene.line.restore();
-  });
+  it.each(Object.entries(calls))(
+    "a store that does not answer is waited for by %s for `storeWaitMs`",
+    async (_, make) => {
+      await using scene = await start();
+      scene.line.hold();
+      const call = errorOf(make(scene));
+      await scene.clock.advance(storeWaitMs);
+      expect(await call).toMatchObject(refused);
+      scene.line.restore();
+    },
+  );
 
   it.each(Object.entries(calls))(
-    "is waited for by %s for `storeWaitMs`, whichever of its methods is the one without an answer",
+    "a silent store is waited for by %s for `storeWaitMs`, whichever of its methods is the one without an answer",
     async (_, make) => {
       const methods = await methodsOf(make);
       expect(methods).not.toEqual([]);
@@ -134,7 +137,7 @@ describe("a store that does not answer", () => {
   );
 
   it.each(Object.entries(calls).filter(([name]) => /push/iu.test(name)))(
-    "is waited for by %s for `storeWaitMs`, when only the store of push configurations is silent",
+    "a store is waited for by %s for `storeWaitMs`, when only the store of push configurations is silent",
     async (_, make) => {
       await using scene = await start();
       scene.pushLine.hold();
@@ -145,7 +148,7 @@ describe("a store that does not answer", () => {
     },
   );
 
-  it("is waited for by a hundred reads of one owner together, and by later ones no longer than one and a half times", async () => {
+  it("a hundred reads of one owner wait for a silent store together, later ones 1.5 times as long", async () => {
     await using scene = await start();
     scene.line.hold();
     const first = Array.from({ length: 100 }, () => errorOf(scene.get(scene.taskId)));
@@ -161,7 +164,7 @@ describe("a store that does not answer", () => {
     expect(stateOf(await scene.get(scene.taskId))).toBe("INPUT_REQUIRED");
   });
 
-  it("counts the tasks of an owner once for all of its sends that wait, and each is refused after `storeWaitMs`", async () => {
+  it("a silent store is asked once for the tasks of an owner, whose sends all end after `storeWaitMs`", async () => {
     await using scene = await start({ tasksPerOwner: 4 });
     const counted = (): number => scene.line.calls.filter((method) => method === "unfinished").length;
     const before = counted();
@@ -192,7 +195,7 @@ describe("a store with slow reads", () => {
     return { ...served, readiness };
   }
 
-  it("refuses them, stays ready for everything else, and is named in the log once a minute", async () => {
+  it("slow reads of a store are refused and logged once a minute, and everything else goes on", async () => {
     await using served = startSlow(new Set(["list"]), 3000);
     for (let seconds = 0; seconds < 50; seconds++) {
       const list = errorOf(served.operations.listTasks(requestOf("listTasks"), contextOf()));
@@ -207,7 +210,7 @@ describe("a store with slow reads", () => {
     expect(lines).toEqual(Array(2).fill("warn the task store answers too late for some calls"));
   });
 
-  it("still finds the tasks of a process that is gone, since no caller waits for that", async () => {
+  it("a store with slow reads still finds the tasks of a process that is gone", async () => {
     const clock = createVirtualClock();
     const inner = memoryTaskStore({ clock });
     const line = storeLine(inner);

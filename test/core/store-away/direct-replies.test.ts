@@ -52,7 +52,7 @@ const answer = async (response: ReturnType<ReturnType<typeof start>["send"]>): P
 
 describe("an agent that has only answered with messages", () => {
   it.each(ways)(
-    "answers while the store is known to be away, at once, and its replies are recorded later (%s)",
+    "an agent of direct replies answers at once while the store is away, and they are recorded later (%s)",
     async (how) => {
       await using served = start(echo);
       await served.send("hello", { contextId: "here" });
@@ -68,28 +68,31 @@ describe("an agent that has only answered with messages", () => {
     },
   );
 
-  it.each(ways)("is not started by a send that needs the store all the same (%s)", async (how) => {
-    await using served = start(echo, {
-      push: { store: undefined as never, check: () => [], added: () => {}, removed: () => {} },
-    });
-    await served.send("hello");
-    await served.lose(how);
-    const turns = served.turns.length;
-    const taskPushNotificationConfig = { url: "https://example.com" };
-    const sends = [
-      served.send("idempotent", {}, once),
-      served.stream("idempotent", {}, once),
-      served.send("at once", { configuration: { returnImmediately: true } }),
-      served.send("with a webhook", { configuration: { taskPushNotificationConfig } }),
-      served.send("to a task", { taskId: "task" }),
-      served.send("named", {}, { taskName: "name" }),
-    ];
-    for (const send of sends) expect(await errorOf(send)).toMatchObject(refused);
-    expect(served.turns).toHaveLength(turns);
-    served.line.restore();
-  });
+  it.each(ways)(
+    "an agent of direct replies is not started by a send that needs the store all the same (%s)",
+    async (how) => {
+      await using served = start(echo, {
+        push: { store: undefined as never, check: () => [], added: () => {}, removed: () => {} },
+      });
+      await served.send("hello");
+      await served.lose(how);
+      const turns = served.turns.length;
+      const taskPushNotificationConfig = { url: "https://example.com" };
+      const sends = [
+        served.send("idempotent", {}, once),
+        served.stream("idempotent", {}, once),
+        served.send("at once", { configuration: { returnImmediately: true } }),
+        served.send("with a webhook", { configuration: { taskPushNotificationConfig } }),
+        served.send("to a task", { taskId: "task" }),
+        served.send("named", {}, { taskName: "name" }),
+      ];
+      for (const send of sends) expect(await errorOf(send)).toMatchObject(refused);
+      expect(served.turns).toHaveLength(turns);
+      served.line.restore();
+    },
+  );
 
-  it("is known by its replies alone: that its caller got a task, since it was slow, says nothing", async () => {
+  it("an agent is known by its replies alone: that a slow one gave its caller a task says nothing", async () => {
     await using served = start(async ({ text }) => {
       await new Promise<void>((resolve) => served.clock.after(1500, resolve));
       return reply(text);
@@ -104,7 +107,7 @@ describe("an agent that has only answered with messages", () => {
     served.line.restore();
   });
 
-  it("is known also when it has failed, or has refused a message", async () => {
+  it("an agent is known by its replies also when it has failed, or has refused a message", async () => {
     await using served = start(async ({ text }) => {
       if (text === "fail") throw new TypeError("broken");
       return reply(text);
@@ -121,7 +124,7 @@ describe("an agent that has only answered with messages", () => {
     served.line.restore();
   });
 
-  it("answers in the first moment of an outage as well, also an owner whose tasks would have to be counted", async () => {
+  it("an agent of direct replies answers in the first moment of an outage, also without a count of tasks", async () => {
     await using served = start(echo, { limits: { tasksPerOwner: 4 } });
     for (const text of ["one", "two", "three"]) await served.send(text);
     served.line.hold();
@@ -129,7 +132,7 @@ describe("an agent that has only answered with messages", () => {
     served.line.restore();
   });
 
-  it("loses replies that wait when its process ends before the store is back, and the log says how many", async () => {
+  it("direct replies that wait are lost when their process ends first, and the log says how many", async () => {
     const served = start(echo);
     await served.send("hello");
     await served.clock.advance(100);
@@ -145,7 +148,7 @@ describe("an agent that has only answered with messages", () => {
 });
 
 describe("an agent of which something else is known, or nothing", () => {
-  it("is not started before it has answered with a message", async () => {
+  it("an agent is not started in an outage before it has answered with a message", async () => {
     await using served = start(echo);
     await served.lose("cut");
     const turns = served.turns.length;
@@ -162,7 +165,7 @@ describe("an agent of which something else is known, or nothing", () => {
   };
 
   it.each(Object.keys(tasks))(
-    "is not started once it has answered with %s, whatever it has done besides",
+    "an agent is not started in an outage once it has answered with %s, whatever it has done besides",
     async (name) => {
       await using served = start((turn) => (turn.text === "task" ? tasks[name]?.(turn) : echo(turn)) ?? echo(turn));
       await served.send("hello");
@@ -179,7 +182,7 @@ describe("an agent of which something else is known, or nothing", () => {
   );
 
   it.each(ways)(
-    "is aborted when it needs its first task in an outage, whose caller is refused and told so (%s)",
+    "an agent that needs its first task in an outage is aborted, and its caller is refused and told so (%s)",
     async (how) => {
       await using served = start(
         async ({ text, emit, signal }) => {
@@ -207,7 +210,7 @@ describe("an agent of which something else is known, or nothing", () => {
     },
   );
 
-  it("is not started while the store is away, when it has replaced one that answered with messages", async () => {
+  it("an agent that replaced one of direct replies is not started while the store is away", async () => {
     await using served = start(echo);
     await served.send("hello");
     await served.lose("cut");

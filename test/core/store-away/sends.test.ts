@@ -31,7 +31,7 @@ async function noticed({ clock }: Pick<TestHandler, "clock">): Promise<void> {
 
 describe("while the store is known to be away", () => {
   it.each<["cut" | "hold"]>([["cut"], ["hold"]])(
-    "every send is refused at once, before its agent starts (%s)",
+    "while the store is known to be away every send is refused at once, before its agent starts (%s)",
     async (how) => {
       await using served = start(async () => inputRequired("more?"));
       const { id: taskId } = taskOf(await served.send("go"));
@@ -55,14 +55,14 @@ describe("while the store is known to be away", () => {
     },
   );
 
-  it("an invalid message is still refused with its violations", async () => {
+  it("while the store is away an invalid message is still refused with its violations", async () => {
     await using served = start(async () => working(), { inputModes: ["image/png"] });
     served.line.cut();
     await noticed(served);
     expect(await errorOf(served.send("text"))).toMatchObject({ code: "contentTypeNotSupported" });
   });
 
-  it("a reply that needs no store is answered, however long the agent takes", async () => {
+  it("while the store is away a reply that needs no store is answered, however long the agent takes", async () => {
     const gate = Promise.withResolvers<void>();
     await using served = start(async () => {
       await gate.promise;
@@ -77,7 +77,7 @@ describe("while the store is known to be away", () => {
     expect(await streamed).toEqual(['message "here you are"']);
   });
 
-  it("a turn that runs waits for the store and loses nothing", async () => {
+  it("a turn that runs waits for the store that is away and loses nothing", async () => {
     const gate = Promise.withResolvers<void>();
     await using served = start(async ({ emit }) => {
       await emit(working());
@@ -95,7 +95,7 @@ describe("while the store is known to be away", () => {
     expect(await lines).toEqual(["task SUBMITTED", "status WORKING", 'artifact a "done" last', "status COMPLETED"]);
   });
 
-  it("one failed call refuses no send, since a probe reaches the store", async () => {
+  it("one failed call of the store refuses no send, since a probe reaches the store", async () => {
     await using served = start(async () => working("done"));
     served.line.cut();
     const failed = errorOf(served.get("none"));
@@ -107,7 +107,7 @@ describe("while the store is known to be away", () => {
 });
 
 describe("a store that is slow", () => {
-  it("is not taken for away while it answers other writes", async () => {
+  it("a slow store is not taken for away while it answers other writes", async () => {
     const gate = Promise.withResolvers<void>();
     await using served = start(async ({ emit, text }) => {
       await emit(working());
@@ -134,7 +134,7 @@ describe("a store that is slow", () => {
 
 describe("a store that does not answer a send", () => {
   it.each<["cut" | "hold"]>([["cut"], ["hold"]])(
-    "loses no reply of an agent that is slow in the first moment of an outage (%s)",
+    "a store that does not answer a send loses no reply of an agent that is slow when an outage begins (%s)",
     async (how) => {
       const gate = Promise.withResolvers<void>();
       await using served = start(async () => {
@@ -155,7 +155,7 @@ describe("a store that does not answer a send", () => {
   );
 
   it.each<["cut" | "hold"]>([["cut"], ["hold"]])(
-    "ends it after `storeWaitMs`, aborts its turn, and its late task is FAILED and runs no agent again (%s)",
+    "a send that the store does not answer ends after `storeWaitMs`, and its late task is FAILED for good (%s)",
     async (how) => {
       await using served = start(
         async ({ emit, signal }) => {
@@ -183,22 +183,25 @@ describe("a store that does not answer a send", () => {
     },
   );
 
-  it.each(["read", "append"] as const)("ends a follow-up after `storeWaitMs` when it hangs in %s", async (method) => {
-    await using served = start(async () => inputRequired("more?"));
-    const { id: taskId } = taskOf(await served.send("go"));
-    await settle();
-    served.line.hold(method);
-    const error = errorOf(served.send("more", { taskId }));
-    await served.clock.advance(2000);
-    expect(await error).toMatchObject(refused);
-    expect(served.turns).toHaveLength(1);
-    served.line.restore();
-    await served.clock.advance(4000);
-    expect(stateOf(await served.get(taskId))).toBe("INPUT_REQUIRED");
-    expect(stateOf(taskOf(await served.send("again", { taskId })))).toBe("INPUT_REQUIRED");
-  });
+  it.each(["read", "append"] as const)(
+    "a follow-up ends after `storeWaitMs` when the store hangs in %s",
+    async (method) => {
+      await using served = start(async () => inputRequired("more?"));
+      const { id: taskId } = taskOf(await served.send("go"));
+      await settle();
+      served.line.hold(method);
+      const error = errorOf(served.send("more", { taskId }));
+      await served.clock.advance(2000);
+      expect(await error).toMatchObject(refused);
+      expect(served.turns).toHaveLength(1);
+      served.line.restore();
+      await served.clock.advance(4000);
+      expect(stateOf(await served.get(taskId))).toBe("INPUT_REQUIRED");
+      expect(stateOf(taskOf(await served.send("again", { taskId })))).toBe("INPUT_REQUIRED");
+    },
+  );
 
-  it("ends a send that waits in the inbox of a running turn", async () => {
+  it("a send that waits in the inbox of a running turn ends when the store does not answer", async () => {
     const gate = Promise.withResolvers<void>();
     await using served = start(async ({ emit }) => {
       await emit(working());
@@ -218,7 +221,7 @@ describe("a store that does not answer a send", () => {
   it.each([
     ["a reply", async () => reply("yes")],
     ["a refusal", async () => Promise.reject(new TypeError("no"))],
-  ])("ends an idempotent one whose outcome, %s, cannot be recorded", async (_, outcome) => {
+  ])("an idempotent send ends when its outcome, %s, cannot be recorded", async (_, outcome) => {
     const gate = Promise.withResolvers<void>();
     await using served = start(async () => {
       await gate.promise;
@@ -234,7 +237,7 @@ describe("a store that does not answer a send", () => {
 });
 
 describe("a store that is full", () => {
-  it("refuses sends at once like one that is away, answers reads, and takes sends again when there is room", async () => {
+  it("a full store refuses sends at once, answers reads, and takes sends again when there is room", async () => {
     await using served = start(async () => working("done"));
     const { id } = taskOf(await served.send("go"));
     served.line.fill();

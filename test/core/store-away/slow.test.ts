@@ -47,7 +47,7 @@ function startSlow(msOf: (method: string) => number) {
 
 const reads = new Set(["read", "head", "recordsAfter", "recordsAt", "inbox", "orphans", "due", "waiting", "otherTtls"]);
 
-it("is away for as long as its writes are late, which the log says once, and is ready again once they have been in time for a while", async () => {
+it("a store is away while its writes are late, logged once, and ready once they are in time again", async () => {
   let ms = 0;
   await using served = startSlow((method) => (reads.has(method) ? 0 : ms));
   expect(new Set(await served.sendFor(2))).toEqual(new Set(["COMPLETED"]));
@@ -67,7 +67,7 @@ it("is away for as long as its writes are late, which the log says once, and is 
   ]);
 });
 
-it("is not ready where tasks are late alone, as behind a locked table, and the log names the cause once", async () => {
+it("a process is not ready where writes of tasks are late alone, and logs the cause once", async () => {
   let ms = 0;
   await using served = startSlow((method) => (method === "create" || method === "append" ? ms : 0));
   await served.sendFor(2);
@@ -87,7 +87,7 @@ it("is not ready where tasks are late alone, as behind a locked table, and the l
   ]);
 });
 
-it("that is late for a moment refuses that send alone, and stays ready", async () => {
+it("a store that is late for a moment fails that send alone, and the process stays ready", async () => {
   let ms = 0;
   await using served = startSlow((method) => (method === "create" ? ms : 0));
   ms = 3000;

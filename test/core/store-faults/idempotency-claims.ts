@@ -36,6 +36,8 @@ export function describeScenarios(scenarios: readonly Scenario[]): void {
     };
 
     const rows = sweeps.flatMap(({ ways, ...sweep }) => ways.map((way) => ({ ...sweep, way })));
-    it.each(rows)("holds when $title $way", ({ pointsOf, way }) => holds(pointsOf(calls, way)));
+    it.each(rows)("the task and its answers stay consistent when $title $way", ({ pointsOf, way }) =>
+      holds(pointsOf(calls, way)),
+    );
   });
 }

@@ -35,14 +35,14 @@ const done: Agent = async function* () {
 };
 
 describe("the memory store", () => {
-  it("counts the message that starts a task, and drops the oldest finished tasks for it", async () => {
+  it("the memory store counts the message that starts a task, and drops the oldest finished tasks for it", async () => {
     const served = serve(done);
     for (let index = 0; index < 30; index++) await served.send(large);
     expect(await countTasks(served)).toBeLessThanOrEqual(10);
     expect(await countTasks(served)).toBeGreaterThanOrEqual(4);
   });
 
-  it("counts the messages that a turn receives", async () => {
+  it("the memory store counts the messages that a turn receives", async () => {
     const clock = createVirtualClock();
     // The caller's share is half of it.
     const store = memoryTaskStore({ clock, maxBytes: 2048 * kibibyte });
@@ -64,7 +64,7 @@ describe("the memory store", () => {
     expect(await countTasks(served)).toBeLessThan(before);
   });
 
-  it("counts waiting inbox messages, refuses one without room, and accepts more after one is taken", async () => {
+  it("the memory store counts waiting inbox messages, and refuses one without room until one is taken", async () => {
     const served = serve(async function* ({ signal }) {
       yield working();
       await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
@@ -92,7 +92,7 @@ describe("an owner whose tasks take more than their share of the memory store", 
 
   const smallStore = () => memoryTaskStore({ maxBytes: small, clock: createVirtualClock() });
 
-  it("has its task failed with the limit, and others are served meanwhile and after", async () => {
+  it("an owner beyond its share of the store has its task failed, and others are served", async () => {
     let refused = 0;
     const fill: Agent = async function* ({ principal }) {
       yield working();
@@ -114,7 +114,7 @@ describe("an owner whose tasks take more than their share of the memory store", 
     expect(served.log.filter(({ level }) => level === "error")).toEqual([]);
   });
 
-  it("has its turn aborted when a chunk is refused behind the agent's back", async () => {
+  it("an owner beyond its share of the store has its turn aborted when a chunk is refused unseen", async () => {
     let reason: unknown;
     const served = serve(
       async function* ({ signal }) {
@@ -134,7 +134,7 @@ describe("an owner whose tasks take more than their share of the memory store", 
     expect(reason).toMatchObject({ name: "AbortError", kind: "OwnershipLost" });
   });
 
-  it("gets no COMPLETED for a task whose last chunk was refused", async () => {
+  it("a task whose last chunk was refused gets no COMPLETED", async () => {
     const served = serve(
       async function* () {
         yield working();
@@ -151,7 +151,7 @@ describe("an owner whose tasks take more than their share of the memory store", 
     expect(textOf(task.status?.message?.parts ?? [])).toBe(refusal);
   });
 
-  it("gets a new task and a message refused, and both once its tasks have ended", async () => {
+  it("an owner beyond its share may send again once its tasks have ended, and not before", async () => {
     const served = serve(
       async function* ({ text }) {
         if (text === "end") yield completed();
@@ -169,7 +169,7 @@ describe("an owner whose tasks take more than their share of the memory store", 
 });
 
 describe("a task", () => {
-  it("refuses a message beyond its limit", async () => {
+  it("a task refuses a message beyond its limit", async () => {
     const ask: Agent = async function* () {
       yield inputRequired("more?");
     };
@@ -182,7 +182,7 @@ describe("a task", () => {
     });
   });
 
-  it("keeps its log after the last snapshot as short as the task, however often an artifact is replaced", async () => {
+  it("a task keeps its log as short as itself, however often an artifact is replaced", async () => {
     let logged = 0;
     const served = serve(async function* ({ taskId }) {
       for (let index = 0; index < 400; index++) {

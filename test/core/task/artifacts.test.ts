@@ -15,7 +15,7 @@ async function* words(...list: readonly string[]): AsyncGenerator<string> {
 }
 
 describe("an artifact without an id", () => {
-  it("gets an id from its turn and its position in it", async () => {
+  it("an artifact without an id gets one from its turn and its position in it", async () => {
     await using served = startHandler({
       async *agent({ task }) {
         yield artifact("a");
@@ -30,7 +30,7 @@ describe("an artifact without an id", () => {
     expect(shown(task)).toEqual(["1.1 a", "mine b", "1.2 c", "2.1 a", "2.2 c"]);
   });
 
-  it("is a new artifact each time, also as a raw protocol event", async () => {
+  it("an artifact without an id is a new artifact each time, also as a raw protocol event", async () => {
     const event = artifact("x");
     await using served = startHandler({
       async *agent() {
@@ -45,7 +45,7 @@ describe("an artifact without an id", () => {
 });
 
 describe("streamed text", () => {
-  it("is one artifact with one text part, however many chunks it had", async () => {
+  it("streamed text is one artifact with one text part, however many chunks it had", async () => {
     const options = { name: "story", description: "d", metadata: { a: 1 }, mediaType: "text/markdown" };
     await using served = startHandler({
       async *agent() {
@@ -61,7 +61,7 @@ describe("streamed text", () => {
     ]);
   });
 
-  it("is streamed in chunks, each but the first appended and the last one empty", async () => {
+  it("streamed text comes in chunks, each but the first appended and the last one empty", async () => {
     await using served = startHandler({
       async *agent() {
         yield* streamArtifact(words("a", "b"));
@@ -76,7 +76,7 @@ describe("streamed text", () => {
     ]);
   });
 
-  it("makes no artifact of an empty stream", async () => {
+  it("streamed text makes no artifact of an empty stream", async () => {
     await using served = startHandler({
       async *agent() {
         yield* streamArtifact(words("", ""));
@@ -85,7 +85,7 @@ describe("streamed text", () => {
     expect(taskOf(await served.send("go")).artifacts).toEqual([]);
   });
 
-  it("that is empty, in a turn without other events, leaves the answer to what follows", async () => {
+  it("streamed text that is empty, in a turn without other events, leaves the answer to what follows", async () => {
     await using served = startHandler({
       async *agent() {
         yield* streamArtifact(words());
@@ -104,12 +104,12 @@ describe("streamed text", () => {
       },
     ],
     ["at the same time", () => merge(streamArtifact(words("a", "b")), streamArtifact(words("c", "d")))],
-  ])("twice in one turn is two artifacts: %s", async (_, agent) => {
+  ])("streamed text twice in one turn is two artifacts: %s", async (_, agent) => {
     await using served = startHandler({ agent });
     expect(new Set(shown(taskOf(await served.send("go"))))).toEqual(new Set(["1.1 ab", "1.2 cd"]));
   });
 
-  it("replaces the content of the artifact with the given id", async () => {
+  it("streamed text replaces the content of the artifact with the given id", async () => {
     await using served = startHandler({
       async *agent() {
         yield artifact("old", { artifactId: "mine", name: "old" });
@@ -121,7 +121,7 @@ describe("streamed text", () => {
     expect(task.artifacts[0]?.name).toBe("");
   });
 
-  it("may be emitted by a plain function", async () => {
+  it("streamed text may be emitted by a plain function", async () => {
     await using served = startHandler({
       async agent({ emit }) {
         for await (const chunk of streamArtifact(words("a", "b"))) void emit(chunk);

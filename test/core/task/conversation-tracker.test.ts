@@ -40,7 +40,7 @@ function entriesOfBatches(records: readonly LogRecord[], lengths: readonly numbe
 }
 
 describe("what a task adds to its conversation", () => {
-  it("is the same however its records are divided into writes", () => {
+  it("what a task adds to its conversation is the same however its records are divided into writes", () => {
     const batches = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1 });
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...kinds), { minLength: 1 }), batches, (kindList, lengths) => {
@@ -50,7 +50,7 @@ describe("what a task adds to its conversation", () => {
     );
   });
 
-  it("is known before the write, and a write that is refused changes nothing", () => {
+  it("what a task adds to its conversation is known before the write, and a refused write changes nothing", () => {
     const open = updateOpenArtifacts(undefined, [recordOf("a", 1)]);
     const ending = [recordOf("b", 2), recordOf("stop", 3)];
     const task = emptyTask("task", "context");
@@ -59,7 +59,7 @@ describe("what a task adds to its conversation", () => {
     expect(open).toEqual(new Map([["a", false]]));
   });
 
-  it("costs a record the same however many artifacts are open", () => {
+  it("tracking the conversation of a task costs a record the same however many artifacts are open", () => {
     const open = updateOpenArtifacts(undefined, [recordOf("a", 1)]);
     // The map itself: a copy for each record would cost more with each artifact.
     expect(updateOpenArtifacts(open, [recordOf("b", 2)])).toBe(open);

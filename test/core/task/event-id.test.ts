@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { eventId, eventIdPrefix, parseEventId } from "../../../src/core/task/event-id.js";
 
 describe("the id of an event", () => {
-  it("parses back to its position and task, whatever the task id", () => {
+  it("an event id parses back to its position and task, whatever the task id", () => {
     fc.assert(
       fc.property(
         fc.string({ minLength: 1, maxLength: 100 }).filter((taskId) => !/[\r\n]/.test(taskId)),
@@ -30,11 +30,11 @@ describe("the id of an event", () => {
     "a.b.ZZ",
     "a.b.zzzzzzzzzzz",
     `${"a".repeat(600)}.b.1`,
-  ])("is invalid: %j", (id) => {
+  ])("an event id is invalid: %j", (id) => {
     expect(parseEventId(id)).toBeUndefined();
   });
 
-  it("is invalid or has a safe integer position, for any text", () => {
+  it("an event id is invalid or has a safe integer position, for any text", () => {
     fc.assert(
       fc.property(fc.string(), (id) => {
         const position = parseEventId(id);

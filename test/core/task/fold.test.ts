@@ -55,13 +55,13 @@ describe("the history of a task", () => {
       ["agent: ?", "user: answer"],
     ],
     ["has no artifacts", [artifact("x", { artifactId: "a" }), completed("done")], []],
-  ])("%s", (_, entries, history) => {
+  ])("the history of a task %s", (_, entries, history) => {
     expect(historyOf(foldOf(...entries))).toEqual(history);
   });
 });
 
 describe("an artifact", () => {
-  it("is replaced in place by the next one with its id", () => {
+  it("an artifact is replaced in place by the next one with its id", () => {
     const task = foldOf(
       artifact("1", { artifactId: "a", name: "first", metadata: { x: 1 } }),
       artifact("2", { artifactId: "b" }),
@@ -72,11 +72,11 @@ describe("an artifact", () => {
     expect(task.artifacts[0]?.metadata).toBeUndefined();
   });
 
-  it("is created by a chunk appended to a missing artifact", () => {
+  it("an artifact is created by a chunk appended to a missing artifact", () => {
     expect(partsOfA(inA("x"))).toEqual([text("x")]);
   });
 
-  it("joins adjacent texts into one part", () => {
+  it("an artifact joins adjacent texts into one part", () => {
     expect(partsOfA(inA("a", false), inA("b"), inA(""), inA([text("c"), text("d")]))).toEqual([text("abcd")]);
   });
 
@@ -87,19 +87,19 @@ describe("an artifact", () => {
     ["metadata behind", [text("a"), text("b", { metadata: { x: 1 } })]],
     ["a file name", [text("a"), text("b", { filename: "b.txt" })]],
     ["data in a row", [data(1), data(2)]],
-  ])("keeps parts apart that differ: %s", (_, parts) => {
+  ])("an artifact keeps parts apart that differ: %s", (_, parts) => {
     const [first, ...rest] = parts.map((part) => inA(part));
     expect(partsOfA(...(first === undefined ? [] : [first]), ...rest)).toEqual(parts);
   });
 
-  it("gathers the metadata of its chunks", () => {
+  it("an artifact gathers the metadata of its chunks", () => {
     const chunk = (metadata: { readonly [key: string]: number }, append: boolean) =>
       artifact("x", { artifactId: "a", append, metadata });
     const task = foldOf(chunk({ a: 1, b: 1 }, false), chunk({ b: 2, c: 2 }, true));
     expect(task.artifacts[0]?.metadata).toEqual({ a: 1, b: 2, c: 2 });
   });
 
-  it("leaves its chunks unchanged", () => {
+  it("an artifact leaves its chunks unchanged", () => {
     const chunks = [inA("a", false), inA("b")];
     foldOf(...chunks);
     expect(chunks.map(({ artifact: each }) => each?.parts)).toEqual([[text("a")], [text("b")]]);
@@ -120,15 +120,15 @@ describe("a copy", () => {
     [1, ["user: three"]],
     [3, ["user: one", "agent: two", "user: three"]],
     [99, ["user: one", "agent: two", "user: three"]],
-  ])("with a history of %s", (historyLength, history) => {
+  ])("a task can be copied with a history of %s", (historyLength, history) => {
     expect(historyOf(copyTask(whole, { historyLength }))).toEqual(history);
   });
 
-  it("omits artifacts on request", () => {
+  it("a copy of a task omits artifacts on request", () => {
     expect([copyTask(whole).artifacts.length, copyTask(whole, { artifacts: false }).artifacts]).toEqual([1, []]);
   });
 
-  it("does not change when the task continues", () => {
+  it("a copy of a task does not change when the task continues", () => {
     const task = foldOf(inA("a", false));
     const copy = copyTask(task);
     [inA("b"), "more", completed("done", { metadata: { a: 1 } })].forEach((entry, index) => {

@@ -38,7 +38,7 @@ function replacing(clock: VirtualClock): Agent {
 }
 
 describe.each(Object.entries(stores))("the log of a task that grows fast, on the store: %s", (_, make) => {
-  it("takes four times the window at most, so that the tasks of others have room", async () => {
+  it("the log of a task that grows fast takes four times the window at most", async () => {
     const clock = createVirtualClock();
     const store = await make(clock);
     const bytes = 100 * kibibyte;
@@ -68,7 +68,7 @@ describe.each(Object.entries(stores))("the log of a task that grows fast, on the
 });
 
 describe.each(Object.entries(stores))("the log of a running task on the store: %s", (_, make) => {
-  it("is dropped behind its snapshot beyond the window, which is ten minutes at least", async () => {
+  it("the log of a running task is dropped behind its snapshot beyond a window of ten minutes or more", async () => {
     const clock = createVirtualClock();
     const store = await make(clock);
     const first = startHandler({ agent: replacing(clock), clock, store, limits, restartable: true });

@@ -126,7 +126,7 @@ const arbitrarySubscribers = fc.array(
 );
 
 describe("subscribers", () => {
-  it("see a snapshot and every later event once, however they read", async () => {
+  it("subscribers see a snapshot and every later event once, however they read", async () => {
     const world = fc.record({
       lines: arbitraryLines,
       style: arbitraryStyle,
@@ -157,7 +157,7 @@ describe("subscribers", () => {
 });
 
 describe("messages to one task", () => {
-  it("are each taken once, by one turn at a time, however many arrive at once", async () => {
+  it("messages to one task are each taken once, by one turn at a time, however many arrive at once", async () => {
     const world = fc.record({
       messages: fc.array(fc.nat(12), { minLength: 2, maxLength: 8 }),
       latencies: arbitraryLatencies,
@@ -194,7 +194,7 @@ describe("messages to one task", () => {
 });
 
 describe("a send that resumes after its answer", () => {
-  it("gets the remaining events and the end while the agent waits for input, and starts nothing", async () => {
+  it("a send that resumes after its answer gets the remaining events, and starts nothing", async () => {
     let started = 0;
     const agent: Agent = async ({ ask }) => {
       started++;

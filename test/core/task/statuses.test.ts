@@ -65,7 +65,7 @@ const cases: readonly [string, readonly AgentEvent[], readonly string[], readonl
 ];
 
 describe("the stream of a turn that emits", () => {
-  it.each(cases)("%s, on a new task", async (_, events, lines) => {
+  it.each(cases)("a new task streams the events of a turn that emits %s", async (_, events, lines) => {
     await using served = startHandler({
       agent: async function* () {
         yield* events;
@@ -74,7 +74,7 @@ describe("the stream of a turn that emits", () => {
     expect(await linesOf(served.stream("go"))).toEqual(["task SUBMITTED", ...lines]);
   });
 
-  it.each(cases)("%s, on a continued task", async (_, events, __, lines) => {
+  it.each(cases)("a continued task streams the events of a turn that emits %s", async (_, events, __, lines) => {
     await using served = startHandler({ agent: continuing(events) });
     const { id: taskId } = taskOf(await served.send("one"));
     expect(await linesOf(served.stream("two", { taskId }))).toEqual(["task INPUT_REQUIRED", ...lines]);
@@ -82,7 +82,7 @@ describe("the stream of a turn that emits", () => {
 });
 
 describe("a turn", () => {
-  it("that is a reply alone is a message on a new task, and completes a continued one with it", async () => {
+  it("a turn that is a reply alone is a message on a new task, and completes a continued one with it", async () => {
     await using served = startHandler({
       agent: async ({ text, task }) => (text === "ask" && task === undefined ? inputRequired("more?") : reply("so")),
     });
@@ -97,7 +97,7 @@ describe("a turn", () => {
     ["an artifact behind a question leaves the question open", [inputRequired("?"), artifactOf("x")], "INPUT_REQUIRED"],
     ["WORKING behind a question takes it back", [inputRequired("?"), working()], "COMPLETED"],
     ["the last question counts", [inputRequired("?"), working(), inputRequired("??")], "INPUT_REQUIRED"],
-  ])("ends as its last status says: %s", async (_, events, state) => {
+  ])("a turn ends as its last status says: %s", async (_, events, state) => {
     await using served = startHandler({
       agent: async function* () {
         yield* events;
@@ -110,7 +110,7 @@ describe("a turn", () => {
     expect((await served.store.head({ agent: "", tenant: "", owner: "alice" }, id))?.holder).toBe("");
   });
 
-  it("without events makes its task WORKING after a second, once", async () => {
+  it("a turn without events makes its task WORKING after a second, once", async () => {
     const gate = Promise.withResolvers<void>();
     await using served = startHandler({
       async *agent({ task }) {
@@ -129,7 +129,7 @@ describe("a turn", () => {
     expect(await lines).toEqual(["task INPUT_REQUIRED", "status WORKING", artifactLineOf("x"), "status COMPLETED"]);
   });
 
-  it("with an event in that second gets no WORKING from the clock", async () => {
+  it("a turn with an event in its first second gets no WORKING from the clock", async () => {
     const gate = Promise.withResolvers<void>();
     await using served = startHandler({
       async *agent() {
@@ -172,7 +172,7 @@ describe("an A2AError that an agent throws", () => {
     });
   };
 
-  it("before the first event of a continued task is also the answer in another handler of the store", async () => {
+  it("an A2AError before the first event of a later turn is the answer in another handler too", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const gate = Promise.withResolvers<void>();
@@ -210,7 +210,7 @@ describe("an A2AError that an agent throws", () => {
         }
       },
     ],
-  ])("%s fails the task with its message", async (_, agent) => {
+  ])("an A2AError that an agent throws %s fails the task with its message", async (_, agent) => {
     await using served = startHandler({ agent });
     const answer = served.send("go");
     await served.clock.advance(1000);

@@ -7,7 +7,7 @@ const records = (from: number, to: number): LogRecord[] =>
 const numbers = (list: readonly LogRecord[] | undefined): readonly number[] | undefined => list?.map(({ seq }) => seq);
 
 describe("the tail of a live task", () => {
-  it("returns the records after a position, if any", () => {
+  it("the tail of a live task returns the records after a position, if any", () => {
     const tail = new Tail();
     tail.push(records(1, 3), 1);
     tail.push(records(4, 5), 1);
@@ -16,7 +16,7 @@ describe("the tail of a live task", () => {
     expect(numbers(tail.after(5))).toEqual([]);
   });
 
-  it("reports when it does not reach back to a position", () => {
+  it("the tail of a live task reports when it does not reach back to a position", () => {
     const tail = new Tail();
     expect(tail.after(0)).toBeUndefined();
     tail.push(records(10, 12), 1);
@@ -24,7 +24,7 @@ describe("the tail of a live task", () => {
     expect(numbers(tail.after(9))).toEqual([10, 11, 12]);
   });
 
-  it("keeps only the latest records, without a gap", () => {
+  it("the tail of a live task keeps only the latest records, without a gap", () => {
     const tail = new Tail();
     for (let seq = 1; seq <= 10_000; seq++) tail.push(records(seq, seq), 1);
     expect(tail.after(0)).toBeUndefined();
@@ -34,7 +34,7 @@ describe("the tail of a live task", () => {
     expect(reach.length).toBeLessThanOrEqual(1024);
   });
 
-  it("keeps about a mebibyte at most", () => {
+  it("the tail of a live task keeps about a mebibyte at most", () => {
     const tail = new Tail();
     for (let seq = 1; seq <= 10; seq++) tail.push(records(seq, seq), 300_000);
     expect(tail.after(0)).toBeUndefined();

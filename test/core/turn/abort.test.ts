@@ -24,7 +24,7 @@ describe("the signal of a turn", () => {
     ["Canceled", ({ cancel, taskId }) => cancel(taskId)],
     ["DeadlineExceeded", ({ clock }) => clock.advance(60_000)],
     ["Draining", ({ handler }) => handler.close()],
-  ])("aborts with the reason %s", async (kind, abort) => {
+  ])("the signal of a turn aborts with the reason %s", async (kind, abort) => {
     const turns: Turn[] = [];
     await using served = await beginTask({
       limits: { turnDeadlineMs: 60_000 },
@@ -44,7 +44,7 @@ describe("the signal of a turn", () => {
     expect(() => turn?.signal.throwIfAborted()).toThrow(`the turn was aborted: ${kind}`);
   });
 
-  it("ends a wait of Node's own that was given the signal, and a request", async () => {
+  it("the signal of a turn ends a wait of Node's own that was given the signal, and a request", async () => {
     const ended: string[] = [];
     const note = (error: Error): number => ended.push(`${error.name}, ${error instanceof TurnAborted}`);
     await using served = await beginTask({
@@ -61,7 +61,7 @@ describe("the signal of a turn", () => {
     expect(new Set(ended)).toEqual(new Set(["AbortError, false", "AbortError, true"]));
   });
 
-  it("is already aborted when first read after the abort", async () => {
+  it("the signal of a turn is already aborted when first read after the abort", async () => {
     const gate = Promise.withResolvers<void>();
     const aborted: boolean[] = [];
     await using served = await beginTask({
@@ -80,7 +80,7 @@ describe("the signal of a turn", () => {
 });
 
 describe("after an abort", () => {
-  it("every emit that waits for room rejects and drops its event; later events are stored", async () => {
+  it("after an abort every emit that waits for room rejects and drops its event; later events are stored", async () => {
     const clock = createVirtualClock();
     const held = heldStore(clock);
     const start = Promise.withResolvers<void>();
@@ -109,7 +109,7 @@ describe("after an abort", () => {
     expect(textOfFirst(await served.get(served.taskId))).toBe("1236");
   });
 
-  it("only the next emit rejects when none waits", async () => {
+  it("after an abort only the next emit rejects when none waits", async () => {
     const log: string[] = [];
     await using served = await beginTask({
       async agent({ emit, signal }) {
@@ -125,7 +125,7 @@ describe("after an abort", () => {
   it.each<[string, (turn: Turn) => Promise<unknown>]>([
     ["receive", ({ receive }) => receive()],
     ["ask", ({ ask }) => ask(inputRequired("?"))],
-  ])("only the caller that waits in %s gets the error", async (_, wait) => {
+  ])("after an abort only the caller that waits in %s gets the error", async (_, wait) => {
     const log: string[] = [];
     await using served = await beginTask({
       async agent(turn) {
@@ -138,7 +138,7 @@ describe("after an abort", () => {
     expect([log, stateOf(task), textOfFirst(task)]).toEqual([["Canceled"], "CANCELED", "unwinding"]);
   });
 
-  it("the waiting `yield` throws, and events yielded while unwinding are stored", async () => {
+  it("after an abort the waiting `yield` throws, and events yielded while unwinding are stored", async () => {
     const log: string[] = [];
     await using served = await beginTask({
       async *agent({ signal }) {
@@ -155,7 +155,7 @@ describe("after an abort", () => {
     expect([textOfFirst(await served.cancel(served.taskId)), log]).toEqual(["13", ["Canceled"]]);
   });
 
-  it("merged generators throw once or are closed, and events emitted while they unwind are stored", async () => {
+  it("after an abort merged generators throw once or are closed, and their last events are stored", async () => {
     const reasons: string[] = [];
     const closed: string[] = [];
     async function* source(name: string, { signal, emit }: Turn) {
@@ -217,7 +217,7 @@ describe("after an abort", () => {
       },
       "CANCELED",
     ],
-  ])("of a cancel, within the grace, %s", async (_, agent, state) => {
+  ])("when a cancel aborts a turn, within the grace, %s", async (_, agent, state) => {
     await using served = await beginTask({ agent });
     expect(stateOf(await served.cancel(served.taskId))).toBe(state);
   });

@@ -27,7 +27,7 @@ function place(isGranted: () => boolean = () => false, url = (_turn: number) => 
 }
 
 describe("authorize", () => {
-  it("shows people and programs what to authorize, and continues when the task is woken", async () => {
+  it("authorize shows people and programs what to authorize, and continues when the task is woken", async () => {
     const { ends, agent } = place();
     await using served = startHandler({ agent });
     const task = taskOf(await served.send("go"));
@@ -44,7 +44,7 @@ describe("authorize", () => {
     expect(stateOf(await served.get(task.id))).toBe("COMPLETED");
   });
 
-  it("keeps the stream of the send open meanwhile", async () => {
+  it("authorize keeps the stream of the send open meanwhile", async () => {
     const { agent } = place();
     await using served = await beginTask({ agent });
     await served.handler.wake(alice, served.taskId);
@@ -58,7 +58,7 @@ describe("authorize", () => {
     ]);
   });
 
-  it("also ends with a message of the caller, which becomes the message of the turn", async () => {
+  it("authorize also ends with a message of the caller, which becomes the message of the turn", async () => {
     const { ends, agent } = place();
     await using served = startHandler({ agent });
     const { id: taskId } = taskOf(await served.send("go"));
@@ -67,7 +67,7 @@ describe("authorize", () => {
     expect(stateOf(task)).toBe("COMPLETED");
   });
 
-  it("leaves a wake alone that comes while the turn asks for input", async () => {
+  it("authorize leaves a wake alone that comes while the turn asks for input", async () => {
     const answers: string[] = [];
     const agent: Agent = async function* ({ ask, cause }) {
       if (cause === "wake") return;
@@ -83,7 +83,7 @@ describe("authorize", () => {
     expect(answers).toEqual(["this"]);
   });
 
-  it("is ended by a wake that came a moment before it asked", async () => {
+  it("authorize is ended by a wake that came a moment before it asked", async () => {
     const { promise: asks, resolve } = Promise.withResolvers<void>();
     const { ends, agent } = place();
     await using served = await beginTask({
@@ -109,7 +109,7 @@ describe("authorize", () => {
       "userCode must be text of at most 64 visible characters",
     ],
     ["a scope with a space", { ...request, scopes: ["a b"] }, "scopes must be a list of at most 64 scopes of OAuth"],
-  ])("refuses %s", async (_, wrong, text) => {
+  ])("authorize refuses %s", async (_, wrong, text) => {
     const problems: unknown[] = [];
     await using served = startHandler({
       async *agent({ authorize }) {
@@ -159,26 +159,29 @@ describe.each(["drained", "killed"] as const)("a turn that waits for an authoriz
   it.each([
     ["after another process has found out", 40_000],
     ["before", 0],
-  ])("runs again when the task is woken %s, and asks no second time", async (_, laterMs) => {
-    const { ends, turns, agent } = place(undefined, (turn) => `https://id.example/consent?state=${turn}`);
-    const { clock, start } = processes(agent, true);
-    const first = start();
-    const { id } = taskOf(await first.send("go"));
-    await ways[way](clock, first);
-    await using second = start();
-    await clock.advance(laterMs);
-    expect(turns).toEqual(["message 1"]);
-    expect(stateOf(await second.get(id))).toBe("AUTH_REQUIRED");
-    const wake = second.handler.wake(alice, id, { by: "callback" });
-    await clock.advance(40_000);
-    expect(await wake).toBe(true);
-    expect([turns, ends]).toEqual([["message 1", "restart 1"], [{ message: undefined, wake: { by: "callback" } }]]);
-    const task = await second.get(id);
-    expect(stateOf(task)).toBe("COMPLETED");
-    expect(historyOf(task).filter((line) => line.includes("To authorize"))).toHaveLength(1);
-  });
+  ])(
+    "a turn that waits for an authorization runs again when the task is woken %s, and asks no second time",
+    async (_, laterMs) => {
+      const { ends, turns, agent } = place(undefined, (turn) => `https://id.example/consent?state=${turn}`);
+      const { clock, start } = processes(agent, true);
+      const first = start();
+      const { id } = taskOf(await first.send("go"));
+      await ways[way](clock, first);
+      await using second = start();
+      await clock.advance(laterMs);
+      expect(turns).toEqual(["message 1"]);
+      expect(stateOf(await second.get(id))).toBe("AUTH_REQUIRED");
+      const wake = second.handler.wake(alice, id, { by: "callback" });
+      await clock.advance(40_000);
+      expect(await wake).toBe(true);
+      expect([turns, ends]).toEqual([["message 1", "restart 1"], [{ message: undefined, wake: { by: "callback" } }]]);
+      const task = await second.get(id);
+      expect(stateOf(task)).toBe("COMPLETED");
+      expect(historyOf(task).filter((line) => line.includes("To authorize"))).toHaveLength(1);
+    },
+  );
 
-  it("runs again with the caller's message as well", async () => {
+  it("a turn that waits for an authorization runs again with the caller's message as well", async () => {
     const { ends, agent } = place();
     const { clock, start } = processes(agent, true);
     const first = start();
@@ -190,7 +193,7 @@ describe.each(["drained", "killed"] as const)("a turn that waits for an authoriz
     expect(textIn(ends[0]?.message?.parts)).toBe("done");
   });
 
-  it("continues without asking when it finds the grant, and the wake starts no other turn", async () => {
+  it("a turn that finds its grant continues without asking, and the wake starts no other turn", async () => {
     let isGranted = false;
     const { ends, turns, agent } = place(() => isGranted);
     const { clock, start } = processes(agent, true);
@@ -206,7 +209,7 @@ describe.each(["drained", "killed"] as const)("a turn that waits for an authoriz
     expect(stateOf(await second.get(id))).toBe("COMPLETED");
   });
 
-  it("starts the next turn by the wake where turns are not run again", async () => {
+  it("a wake for an authorization starts the next turn where turns are not run again", async () => {
     let isGranted = false;
     const { turns, agent } = place(() => isGranted);
     const { clock, start } = processes(agent, false);

@@ -14,7 +14,7 @@ const writer: Agent = async function* ({ text }) {
 };
 
 describe("a continued task", () => {
-  it("counts its existing content against the task limit", async () => {
+  it("a continued task counts its existing content against the task limit", async () => {
     await using served = startHandler({ agent: writer, limits: { taskMaxBytes: 10_000 } });
     const { id: taskId } = taskOf(await served.send("6000"));
     await settle();
@@ -25,7 +25,7 @@ describe("a continued task", () => {
     expect(textIn(task.status?.message?.parts)).toContain("10000 bytes");
   });
 
-  it("gets its next snapshot when the log outgrows the last one, whichever process wrote that", async () => {
+  it("a continued task gets a snapshot when the log outgrows the last one, whoever wrote that", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const snapshots: number[] = [];

@@ -66,7 +66,7 @@ describe("after the grace period", () => {
   });
 });
 
-it("a new turn without events answers that the server is shutting down", async () => {
+it("a new turn without events answers after the grace that the server is shutting down", async () => {
   const served = startHandler({ agent: ({ signal }) => forAbort(signal).then(() => undefined) });
   const answers = [errorOf(served.send("go")), errorOf(served.stream("go"))];
   await settle();

@@ -84,7 +84,7 @@ describe("a chunk with append", () => {
     return chunks;
   }
 
-  it("begins an artifact that the task does not have, and continues one that it has", async () => {
+  it("a chunk with append begins an artifact that the task does not have, and continues one that it has", async () => {
     const first = [
       appended("a", "1"),
       appended("a", "2"),
@@ -102,7 +102,7 @@ describe("a chunk with append", () => {
     ]);
   });
 
-  it("continues an artifact of an earlier turn", async () => {
+  it("a chunk with append continues an artifact of an earlier turn", async () => {
     expect(await chunksOf([[appended("a", "1")], [appended("a", "2"), appended("b", "1")]])).toEqual([
       "a 1 begins",
       "a 2 appended",
@@ -120,7 +120,7 @@ describe("an event emitted while the store is busy", () => {
     ["a status", false, working()],
     ["a question", false, inputRequired("?")],
     ["a reply", false, reply("x")],
-  ])("%s: accepted at once is %s", async (_, atOnce, event) => {
+  ])("an event emitted while the store is busy, %s: accepted at once is %s", async (_, atOnce, event) => {
     await using open = await openTurn();
     open.held.hold();
     await open.turn.emit(chunk("busy"));
@@ -139,7 +139,7 @@ describe("an event emitted while the store is busy", () => {
     await open.end();
   });
 
-  it("reaches no subscriber before it is stored", async () => {
+  it("an event reaches no subscriber before it is stored", async () => {
     await using open = await openTurn();
     const { id } = taskOf({ payload: { case: "task", value: await open.served.get(open.turn.taskId) } } as never);
     const stream = open.served.subscribe(id)[Symbol.asyncIterator]();
@@ -161,7 +161,7 @@ describe("an event emitted while the store is busy", () => {
   it.each([
     ["so many events", { batchMaxEvents: 3 }, "x", 3],
     ["so many bytes", { batchMaxBytes: 1000 }, "x".repeat(500), 2],
-  ])("waits when %s are already waiting", async (_, limits, text, fit) => {
+  ])("an event emitted while the store is busy waits when %s are already waiting", async (_, limits, text, fit) => {
     await using open = await openTurn(limits);
     open.held.hold();
     await open.turn.emit(chunk(text));
@@ -177,15 +177,18 @@ describe("an event emitted while the store is busy", () => {
 });
 
 describe("events of an agent that does not wait for them", () => {
-  it.each([1, 3, 64])("are stored in order of arrival, with %d to a batch", async (batchMaxEvents) => {
-    await using open = await openTurn({ batchMaxEvents });
-    const texts = Array.from({ length: 200 }, (_, index) => `${index} `);
-    for (const text of texts) void open.turn.emit(chunk(text));
-    const task = await open.end();
-    expect(textIn(task.artifacts[0]?.parts)).toBe(texts.join(""));
-  });
+  it.each([1, 3, 64])(
+    "events of an agent that does not wait for them are stored in order of arrival, with %d to a batch",
+    async (batchMaxEvents) => {
+      await using open = await openTurn({ batchMaxEvents });
+      const texts = Array.from({ length: 200 }, (_, index) => `${index} `);
+      for (const text of texts) void open.turn.emit(chunk(text));
+      const task = await open.end();
+      expect(textIn(task.artifacts[0]?.parts)).toBe(texts.join(""));
+    },
+  );
 
-  it("keep their order across statuses, parallel branches and callbacks", async () => {
+  it("events without a wait keep their order across statuses, parallel branches and callbacks", async () => {
     await using open = await openTurn({ batchMaxEvents: 2 });
     open.held.hold();
     const { emit } = open.turn;
@@ -200,7 +203,7 @@ describe("events of an agent that does not wait for them", () => {
 });
 
 describe("flush", () => {
-  it("resolves when all emitted events are stored", async () => {
+  it("flush resolves when all emitted events are stored", async () => {
     await using open = await openTurn();
     open.held.hold();
     await open.turn.emit(chunk("x"));
@@ -214,7 +217,7 @@ describe("flush", () => {
     await flushing;
   });
 
-  it.each([1, 3, 64])("also waits for events that wait for room, with %d to a batch", async (batchMaxEvents) => {
+  it.each([1, 3, 64])("flush also waits for events that wait for room, with %d to a batch", async (batchMaxEvents) => {
     await using open = await openTurn({ batchMaxEvents });
     for (let index = 0; index < 200; index++) void open.turn.emit(chunk("x"));
     await open.turn.flush();
@@ -222,7 +225,7 @@ describe("flush", () => {
     expect(textIn(task.artifacts[0]?.parts)).toBe("x".repeat(200));
   });
 
-  it("makes no task and resolves at once when no event was emitted", async () => {
+  it("flush makes no task and resolves at once when no event was emitted", async () => {
     await using served = startHandler({
       async agent({ flush }) {
         await flush();

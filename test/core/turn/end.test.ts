@@ -6,7 +6,7 @@ import { errorOf, historyOf, linesOf, stateOf, taskOf } from "../../support/say.
 import { createVirtualClock, settle } from "../../support/virtual-clock.js";
 
 describe("a message that arrives while its turn ends", () => {
-  it("starts the next turn, when the write that ends the turn sees it", async () => {
+  it("a message that arrives while its turn ends starts the next turn, if the last write sees it", async () => {
     const clock = createVirtualClock();
     const held = heldStore(clock);
     const gate = Promise.withResolvers<void>();
@@ -33,7 +33,7 @@ describe("a message that arrives while its turn ends", () => {
     expect(historyOf(await served.get(taskId))).toEqual(["user: go", "agent: go?", "user: late"]);
   });
 
-  it("is refused when the end is terminal", async () => {
+  it("a message that arrives while its turn ends is refused when the end is terminal", async () => {
     const clock = createVirtualClock();
     const held = heldStore(clock);
     const gate = Promise.withResolvers<void>();
@@ -56,7 +56,7 @@ describe("a message that arrives while its turn ends", () => {
     expect(historyOf(await served.get(taskId))).toEqual(["user: go"]);
   });
 
-  it("queues after an earlier wake, which starts its own turn", async () => {
+  it("a message that arrives while its turn ends queues after an earlier wake, which starts its own turn", async () => {
     const gate = Promise.withResolvers<void>();
     const turns: string[] = [];
     await using served = await beginTask({
@@ -79,7 +79,7 @@ describe("a message that arrives while its turn ends", () => {
     expect(turns).toEqual(["message go", "wake go 7", "message more"]);
   });
 
-  it("yields to a cancel that arrives as well", async () => {
+  it("a message that arrives while its turn ends yields to a cancel that arrives as well", async () => {
     const clock = createVirtualClock();
     const held = heldStore(clock);
     const gate = Promise.withResolvers<void>();

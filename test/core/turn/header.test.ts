@@ -24,7 +24,7 @@ function noting(gate?: Promise<void>) {
 }
 
 describe("a header", () => {
-  it("is that of the call that started the turn, whatever the case of its name", async () => {
+  it("a header is that of the call that started the turn, whatever the case of its name", async () => {
     const { agent, turns } = noting();
     await using served = startHandler({ agent });
     const { id: taskId } = taskOf(await served.send("ask", {}, calling({ "x-user": "alice" })));
@@ -34,7 +34,7 @@ describe("a header", () => {
     expect(turns).toEqual(["message ask alice", "message go carol", "message go undefined", "message go undefined"]);
   });
 
-  it("is that of a message that waited in the inbox of this process", async () => {
+  it("a header is that of a message that waited in the inbox of this process", async () => {
     const gate = Promise.withResolvers<void>();
     const { agent, turns } = noting(gate.promise);
     await using served = startHandler({ agent });
@@ -47,7 +47,7 @@ describe("a header", () => {
     expect(turns).toEqual(["message ask alice", "message go carol"]);
   });
 
-  it.each(["while the turn runs", "while the task is parked"])("is missing after a wake %s", async (when) => {
+  it.each(["while the turn runs", "while the task is parked"])("a header is missing after a wake %s", async (when) => {
     const gate = Promise.withResolvers<void>();
     const { agent, turns } = noting(gate.promise);
     await using served = startHandler({ agent });
@@ -61,7 +61,7 @@ describe("a header", () => {
     expect(turns).toEqual(["message park alice", "wake park undefined"]);
   });
 
-  it.each(["", "two words", "x:y", "ä"])("cannot be called %j", async (name) => {
+  it.each(["", "two words", "x:y", "ä"])("a header cannot be called %j", async (name) => {
     await using served = startHandler({
       async agent({ header }) {
         expect(() => header(name)).toThrow(

@@ -9,7 +9,7 @@ describe("a late event", () => {
   it.each<[string, AgentEvent]>([
     ["a reply", reply("ok")],
     ["a terminal status", completed()],
-  ])("is dropped after %s with a log line, and does no harm", async (_, last) => {
+  ])("a late event is dropped after %s with a log line, and does no harm", async (_, last) => {
     const turns: Turn[] = [];
     await using served = startHandler({
       async agent(turn) {
@@ -25,7 +25,7 @@ describe("a late event", () => {
     if (payload.case === "task") expect((await served.get(payload.value.id)).artifacts).toEqual([]);
   });
 
-  it("closes a generator that never stops after its answer", async () => {
+  it("an answer closes a generator that never stops yielding", async () => {
     const closed = Promise.withResolvers<number>();
     let eventCount = 0;
     await using served = startHandler({
@@ -42,7 +42,7 @@ describe("a late event", () => {
     expect(await closed.promise).toBeLessThan(100);
   });
 
-  it("is dropped after the agent returned, also from a leftover callback", async () => {
+  it("a late event is dropped after the agent returned, also from a leftover callback", async () => {
     const late = Promise.withResolvers<Turn>();
     await using served = startHandler({
       async agent(turn) {

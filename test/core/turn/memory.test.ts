@@ -48,7 +48,7 @@ function serve(agent: Agent, options: { readonly restartable?: boolean } = {}): 
 const bob = { principal: { owner: "bob" } };
 
 describe("an owner whose running tasks take more memory than its share", () => {
-  it("has its turns wait where they emit, is served one task after another, and others are served meanwhile", async () => {
+  it("an owner beyond its share of memory has its turns wait where they emit, and others are served", async () => {
     let emitted = 0;
     await using served = serve(async function* ({ text }) {
       if (text === "small") return yield completed("small");
@@ -77,7 +77,7 @@ describe("an owner whose running tasks take more memory than its share", () => {
     expect(most).toBeLessThan(2 * runningMaxBytes);
   });
 
-  it("has its largest turns ended FAILED with the limit when none ends in time, and the others go on", async () => {
+  it("an owner beyond its share of memory has its largest turns FAILED when none ends in time", async () => {
     const go = Promise.withResolvers<void>();
     const reasons: unknown[] = [];
     await using served = serve(async function* ({ text, signal }) {
@@ -111,7 +111,7 @@ describe("an owner whose running tasks take more memory than its share", () => {
   });
 
   it.each([false, true])(
-    "keeps the tasks of turns that wait for their caller, which go on with the next message (restartable: %s)",
+    "an owner beyond its share keeps tasks that wait for their caller, which go on later (restartable: %s)",
     async (restartable) => {
       const kinds: unknown[] = [];
       const go = Promise.withResolvers<void>();
@@ -143,7 +143,7 @@ describe("an owner whose running tasks take more memory than its share", () => {
     },
   );
 
-  it("lets a turn end its task, ask or park without waiting, since that gives memory back", async () => {
+  it("a turn may end its task, ask or park without waiting for memory, since that gives memory back", async () => {
     const events: Record<string, () => AgentEvent> = {
       complete: () => completed("done"),
       ask: () => inputRequired("more?"),
@@ -175,7 +175,7 @@ describe("an owner whose running tasks take more memory than its share", () => {
     expect(served.process.memory.waitingTurns).toBe(1);
   });
 
-  it("has messages and wakes refused that would load another task, which stays as it is, until a turn has ended", async () => {
+  it("messages and wakes that would load a task beyond the share are refused until a turn has ended", async () => {
     const go = Promise.withResolvers<void>();
     await using served = serve(async function* ({ text, task, cause }) {
       if (task !== undefined || cause !== "message") return yield completed("more");

@@ -29,7 +29,7 @@ async function parked(options: TestHandlerOptions): Promise<TestHandler & { read
 }
 
 describe("a parked task", () => {
-  it("is WORKING without a holder, and stays untouched until a message or wake arrives", async () => {
+  it("a parked task is WORKING without a holder, and stays untouched until a message or wake arrives", async () => {
     const { agent, turns } = parking();
     await using served = await parked({ agent });
     const { clock, store, taskId } = served;
@@ -40,7 +40,7 @@ describe("a parked task", () => {
     expect(turns).toEqual(["message 1 go undefined"]);
   });
 
-  it("continues with the data of a wake and the message of the previous turn, and then answers its send", async () => {
+  it("a parked task continues with a wake's data and the previous message, and answers its send", async () => {
     const { agent, turns } = parking();
     await using served = startHandler({ agent });
     const stream = await openStream(served.stream("go"));
@@ -55,7 +55,7 @@ describe("a parked task", () => {
     expect(historyOf(await served.get(id))).toEqual(["user: go"]);
   });
 
-  it("keeps its blocking send waiting", async () => {
+  it("a parked task keeps its blocking send waiting", async () => {
     const { agent } = parking();
     await using served = startHandler({ agent });
     const answered: string[] = [];
@@ -70,7 +70,7 @@ describe("a parked task", () => {
     expect(answered).toEqual(["COMPLETED"]);
   });
 
-  it("continues when due, to the millisecond in the process that parked it", async () => {
+  it("a parked task continues when due, to the millisecond in the process that parked it", async () => {
     const clock = createVirtualClock();
     const times: number[] = [];
     const began = clock.now();
@@ -88,7 +88,7 @@ describe("a parked task", () => {
     expect(stateOf(await served.get(served.taskId))).toBe("COMPLETED");
   });
 
-  it("is woken on time by another process when the one that parked it is dead", async () => {
+  it("a parked task is woken on time by another process when the one that parked it is dead", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const turns: string[] = [];
@@ -107,7 +107,7 @@ describe("a parked task", () => {
     expect(await second.store.head(alice, first.taskId)).toMatchObject({ holder: "" });
   });
 
-  it("continues with a message, and the wake time of the previous turn no longer counts", async () => {
+  it("a parked task continues with a message, and the wake time of the previous turn no longer counts", async () => {
     const clock = createVirtualClock();
     const turns: string[] = [];
     const agent: Agent = async ({ text, cause }) => {
@@ -122,7 +122,7 @@ describe("a parked task", () => {
     expect(stateOf(taskOf(await response))).toBe("CANCELED");
   });
 
-  it("with a wake time in the past is woken once a second, without a busy loop", async () => {
+  it("a parked task with a wake time in the past is woken once a second, without a busy loop", async () => {
     const clock = createVirtualClock();
     const began = clock.now();
     const times: string[] = [];
@@ -136,7 +136,7 @@ describe("a parked task", () => {
     expect(await served.store.head(alice, served.taskId)).toMatchObject({ holder: "", wakeAt: began + 4000 });
   });
 
-  it("that waits out a wake pause is still woken by wake(), and continues with a message", async () => {
+  it("a parked task that waits out a wake pause is still woken by wake(), and continues with a message", async () => {
     const clock = createVirtualClock();
     const began = clock.now();
     const times: string[] = [];
@@ -154,7 +154,7 @@ describe("a parked task", () => {
     expect(times).toEqual(["message 0", "wake 0", "wake 100", "wake 200", "message 300"]);
   });
 
-  it("is not delayed when its turn takes longer than that second", async () => {
+  it("a parked task is not delayed when its turn takes longer than the pause of a second", async () => {
     const clock = createVirtualClock();
     const began = clock.now();
     const times: number[] = [];
@@ -168,7 +168,7 @@ describe("a parked task", () => {
     expect(times).toEqual([0, 1600, 3200, 4800]);
   });
 
-  it("is canceled by any process, without its agent", async () => {
+  it("a parked task is canceled by any process, without its agent", async () => {
     const { agent, turns } = parking({ wakeAt: 8e12 });
     await using served = await parked({ agent });
     expect(stateOf(await served.cancel(served.taskId))).toBe("CANCELED");
@@ -176,7 +176,7 @@ describe("a parked task", () => {
     expect(await served.store.head(alice, served.taskId)).toMatchObject({ wakeAt: undefined, holder: "" });
   });
 
-  it("keeps the input it asked its caller for", async () => {
+  it("a parked task keeps the input it asked its caller for", async () => {
     const agent: Agent = async function* ({ wake }) {
       if (wake === "granted") return;
       yield authRequired("log in");
@@ -192,7 +192,7 @@ describe("a parked task", () => {
     expect(stateOf(await served.get(task.id))).toBe("COMPLETED");
   });
 
-  it("keeps the other parameters of its send", async () => {
+  it("a parked task keeps the other parameters of its send", async () => {
     const parameters: unknown[] = [];
     const agent: Agent = async ({ wake, metadata, configuration, extensions }) => {
       if (wake !== undefined) parameters.push(metadata, configuration, extensions);
@@ -210,7 +210,7 @@ describe("a parked task", () => {
 });
 
 describe("a wake", () => {
-  it("of a task with a running turn starts the next turn after it parks, and a second wake is dropped", async () => {
+  it("a wake of a running task starts the next turn after it parks, and a second wake is dropped", async () => {
     const gate = Promise.withResolvers<void>();
     const turns: unknown[] = [];
     const agent: Agent = async ({ wake, emit }) => {
@@ -228,7 +228,7 @@ describe("a wake", () => {
     expect(await served.store.head(alice, served.taskId)).toMatchObject({ holder: "", turn: 2 });
   });
 
-  it("of a task that its turn ends has no effect", async () => {
+  it("a wake of a task that its turn ends has no effect", async () => {
     const gate = Promise.withResolvers<void>();
     let turns = 0;
     const agent: Agent = async ({ emit }) => {
@@ -245,7 +245,7 @@ describe("a wake", () => {
     expect(turns).toBe(1);
   });
 
-  it("of a task that waits for input starts a turn as well", async () => {
+  it("a wake of a task that waits for input starts a turn as well", async () => {
     const agent: Agent = async ({ wake }) => (wake === undefined ? inputRequired("?") : undefined);
     await using served = startHandler({ agent });
     const { id } = taskOf(await served.send("go"));
@@ -255,7 +255,7 @@ describe("a wake", () => {
     expect(stateOf(await served.get(id))).toBe("COMPLETED");
   });
 
-  it("needs the owner of its task, and data that is JSON", async () => {
+  it("a wake needs the owner of its task, and data that is JSON", async () => {
     await using served = await parked({ agent: parking().agent });
     const bob = served.handler.wake({ tenant: "", owner: "bob" }, served.taskId);
     expect(await errorOf(bob)).toMatchObject({ code: "taskNotFound" });
@@ -266,7 +266,7 @@ describe("a wake", () => {
     expect(await errorOf(large)).toMatchObject({ code: "resourceExhausted" });
   });
 
-  it("reaches a task that runs in another process", async () => {
+  it("a wake reaches a task that runs in another process", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const gate = Promise.withResolvers<void>();
@@ -287,7 +287,7 @@ describe("a wake", () => {
 });
 
 describe("parking", () => {
-  it("by an event ends the turn, and later events of the agent are dropped", async () => {
+  it("parking by an event ends the turn, and later events of the agent are dropped", async () => {
     const agent: Agent = async function* () {
       yield park();
       yield artifact("too late");
@@ -297,7 +297,7 @@ describe("parking", () => {
     expect(await served.store.head(alice, served.taskId)).toMatchObject({ holder: "" });
   });
 
-  it("fails the task when the agent throws afterwards", async () => {
+  it("parking fails the task when the agent throws afterwards", async () => {
     const agent: Agent = async function* () {
       yield park();
       throw new Error("broken");
@@ -306,7 +306,7 @@ describe("parking", () => {
     expect(stateOf(await served.get(served.taskId))).toBe("FAILED");
   });
 
-  it("takes a date, a number or no time, and refuses anything else", () => {
+  it("parking takes a date, a number or no time, and refuses anything else", () => {
     expect([park(), park({ wakeAt: 5.2 }), park({ wakeAt: new Date(7) })].map(({ wakeAt }) => wakeAt)).toEqual([
       undefined,
       6,

@@ -11,7 +11,7 @@ import { createVirtualClock, settle } from "../../support/virtual-clock.js";
 const textOf = ({ parts }: Message): string => textIn(parts);
 
 describe("receive", () => {
-  it("takes waiting messages one at a time, in order of arrival", async () => {
+  it("receive takes waiting messages one at a time, in order of arrival", async () => {
     const gate = Promise.withResolvers<void>();
     const messages: string[] = [];
     await using served = await beginTask({
@@ -36,7 +36,7 @@ describe("receive", () => {
     expect(historyOf(await served.get(taskId))).toEqual(["user: go", "user: one", "user: two", "user: three"]);
   });
 
-  it("rejects after a reply, and makes no task", async () => {
+  it("receive rejects after a reply, and makes no task", async () => {
     const refused: unknown[] = [];
     const ids: string[] = [];
     await using served = startHandler({
@@ -53,7 +53,7 @@ describe("receive", () => {
     expect(await errorOf(served.get(ids[0] ?? ""))).toMatchObject({ code: "taskNotFound" });
   });
 
-  it("allows one call at a time: a concurrent one rejects, and the first still gets its message", async () => {
+  it("receive allows one call at a time: a concurrent one rejects, and the first still gets its message", async () => {
     const refused: unknown[] = [];
     const messages: string[] = [];
     await using served = await beginTask({
@@ -69,7 +69,7 @@ describe("receive", () => {
     expect(refused).toEqual([expect.any(TypeError)]);
   });
 
-  it("makes the task when a new turn calls it first, so that callers can send to it", async () => {
+  it("receive makes the task when a new turn calls it first, so that callers can send to it", async () => {
     await using served = await beginTask({ agent: async ({ receive }) => completed(textOf(await receive())) });
     const task = taskOf(await served.send("one", { taskId: served.taskId }));
     expect([stateOf(task), textIn(task.status?.message?.parts)]).toEqual(["COMPLETED", "one"]);
@@ -79,7 +79,7 @@ describe("receive", () => {
     ["INPUT_REQUIRED", inputRequired("?"), ["status INPUT_REQUIRED", "status WORKING", "status COMPLETED"]],
     ["AUTH_REQUIRED", authRequired("?"), ["status AUTH_REQUIRED", "status WORKING", "status COMPLETED"]],
     ["WORKING", working("?"), ["status WORKING", "status COMPLETED"]],
-  ])("at %s: taking a message makes the task WORKING unless it is", async (_, event, lines) => {
+  ])("receive at %s makes the task WORKING by taking a message, unless it is", async (_, event, lines) => {
     await using served = await beginTask({
       async *agent({ emit, receive }) {
         await emit(event);
@@ -93,7 +93,7 @@ describe("receive", () => {
     expect(historyOf(await served.get(taskId))).toEqual(["user: go", "agent: ?", "user: one"]);
   });
 
-  it("takes no message before earlier events are stored, so that no answer precedes its question", async () => {
+  it("receive takes no message before earlier events are stored, so that no answer precedes its question", async () => {
     const clock = createVirtualClock();
     const held = heldStore(clock);
     const gate = Promise.withResolvers<void>();
@@ -126,7 +126,7 @@ describe("receive", () => {
     expect(historyOf(task)).toEqual(["user: go", "agent: ?", "user: one"]);
   });
 
-  it("without an answer rejects when the task ends otherwise", async () => {
+  it("receive without an answer rejects when the task ends otherwise", async () => {
     const refusal = Promise.withResolvers<unknown>();
     await using served = await beginTask({
       async agent({ emit, receive }) {
@@ -141,7 +141,7 @@ describe("receive", () => {
     });
   });
 
-  it("yields to a cancel, which overtakes the waiting messages", async () => {
+  it("receive yields to a cancel, which overtakes the waiting messages", async () => {
     const gate = Promise.withResolvers<void>();
     const log: unknown[] = [];
     await using served = await beginTask({
@@ -172,7 +172,7 @@ describe("an agent that took a message and then throws an A2AError", () => {
     refuse();
   };
 
-  it("before its first event fails a task that receive made", async () => {
+  it("an A2AError before the first event of an agent fails a task that receive made", async () => {
     await using served = await beginTask({
       async agent({ receive }) {
         await receive();
@@ -185,7 +185,7 @@ describe("an agent that took a message and then throws an A2AError", () => {
     expect(await served.opening.readRest()).toEqual(["status FAILED"]);
   });
 
-  it("before the first event of a continued turn fails the task instead of leaving it WORKING without a holder", async () => {
+  it("an A2AError before the first event of a later turn fails the task, and does not leave it WORKING", async () => {
     await using served = await beginTask({ agent: failing });
     const { taskId } = served;
     const continued = served.send("one", { taskId });

@@ -46,7 +46,7 @@ it("a send beyond the turns of its owner starts when another turn of the owner e
   expect([await textOf(first), await textOf(second)]).toEqual(["first", "second"]);
 });
 
-it("a message that continues an idle task waits as well", async () => {
+it("a message that continues an idle task waits for a turn of its owner as well", async () => {
   const { running, send, end } = serve({ turnsPerOwner: 1 });
   const question = send("ask");
   await settle();
@@ -81,7 +81,7 @@ it.each([
   },
 );
 
-it("owners take turns, however many sends of one of them wait", async () => {
+it("owners get free turns one after another, however many sends of one of them wait", async () => {
   const { running, send, end } = serve({ turnsPerProcess: 1 });
   const sends = ["a1", "a2", "a3", "a4"].map((text) => send(text, "alice"));
   await settle();
@@ -93,7 +93,7 @@ it("owners take turns, however many sends of one of them wait", async () => {
   await Promise.all(sends);
 });
 
-it("an owner at the limit holds up no other one", async () => {
+it("an owner at its limit of turns holds up no other owner", async () => {
   const { running, send, end } = serve({ turnsPerOwner: 1 });
   const sends = [send("a1", "alice"), send("a2", "alice"), send("b1", "bob")];
   await settle();
@@ -111,7 +111,7 @@ it("no more sends of one owner wait than may run", async () => {
   expect(await Promise.all(sends.map(textOf))).toEqual(["1", "2", "3", "4"]);
 });
 
-it("a shutdown refuses the sends that wait", async () => {
+it("a shutdown refuses the sends that wait for a turn", async () => {
   const { served, clock, send, running, end } = serve({ turnsPerOwner: 1 });
   const first = send("first");
   const second = errorOf(send("second"));

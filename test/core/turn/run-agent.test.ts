@@ -44,7 +44,7 @@ describe("an agent may be", () => {
     ["a function that is not asynchronous and gives an event", (() => last()) as never, "done"],
     ["a generator that says nothing", async function* () {}, ""],
     ["an iterable made by hand", () => ({ [Symbol.asyncIterator]: () => texts("x", 1) }), ""],
-  ])("%s", async (_, agent, expected) => {
+  ])("an agent may be %s", async (_, agent, expected) => {
     await using served = startHandler({ agent });
     const task = taskOf(await served.send("go"));
     expect([stateOf(task), textIn(task.status?.message?.parts)]).toEqual(["COMPLETED", expected]);
@@ -75,17 +75,17 @@ it("an iterator without throw() is closed, and fails its turn with the refusal o
 });
 
 describe("merged generators", () => {
-  it("yield all events, those of each generator in order", async () => {
+  it("merged generators yield all events, those of each generator in order", async () => {
     const merged = (await itemsOf(merge(texts("a", 3), texts("b", 1), texts("c", 2)))).map(textOfEvent);
     expect(sorted(merged)).toEqual(["a1", "a2", "a3", "b1", "c1", "c2"]);
     expect(merged.filter((text) => text.startsWith("a"))).toEqual(["a1", "a2", "a3"]);
   });
 
-  it("yield nothing for no generators", async () => {
+  it("merged generators yield nothing for no generators", async () => {
     expect(await itemsOf(merge())).toEqual([]);
   });
 
-  it("get their turn, however many events another generator has ready", async () => {
+  it("merged generators get their turn, however many events another generator has ready", async () => {
     const merged = (await itemsOf(merge(texts("a", 100), texts("b", 100)))).map(textOfEvent);
     for (let index = 0; index < merged.length; index += 20) {
       const share = merged.slice(index, index + 20).filter((text) => text.startsWith("a")).length;
@@ -94,7 +94,7 @@ describe("merged generators", () => {
     }
   });
 
-  it("do not wait for a silent generator", async () => {
+  it("merged generators do not wait for a silent generator", async () => {
     const gate = Promise.withResolvers<void>();
     async function* slow() {
       await gate.promise;
@@ -127,18 +127,18 @@ describe("merged generators", () => {
     throw new Error("broken");
   }
 
-  it("are closed when one of them throws, and its error is rethrown", async () => {
+  it("merged generators are closed when one of them throws, and its error is rethrown", async () => {
     const closed: string[] = [];
     await expect(itemsOf(merge(endless("a", closed), failingSource(), endless("b", closed)))).rejects.toThrow("broken");
     expect(sorted(closed)).toEqual(["a", "b"]);
   });
 
-  it("do not delay the error of one while another hangs", async () => {
+  it("merged generators do not delay the error of one while another hangs", async () => {
     const never = new Promise<void>(() => {});
     await expect(itemsOf(merge(endless("stuck", [], never), failingSource()))).rejects.toThrow("broken");
   });
 
-  it("may throw while the consumer is busy, without an unhandled rejection", async () => {
+  it("merged generators may throw while the consumer is busy, without an unhandled rejection", async () => {
     const events: unknown[] = [];
     const hear = (reason: unknown): void => void events.push(reason);
     process.on("unhandledRejection", hear);
@@ -150,7 +150,7 @@ describe("merged generators", () => {
     expect(events).toEqual([]);
   });
 
-  it("resume when their event is accepted, not before", async () => {
+  it("merged generators resume when their event is accepted, not before", async () => {
     const steps: string[] = [];
     async function* source() {
       yield artifact("a");
@@ -163,7 +163,7 @@ describe("merged generators", () => {
     expect(steps).toEqual(["accepted", "went on"]);
   });
 
-  it("may each continue after a refused event", async () => {
+  it("merged generators may each continue after a refused event", async () => {
     async function* learning(): AsyncGenerator<AgentEvent> {
       try {
         yield foreign;
@@ -177,13 +177,13 @@ describe("merged generators", () => {
     expect(sorted(task.artifacts.map(({ parts }) => textIn(parts)))).toEqual(["a1", "a2", "a3", "learnt"]);
   });
 
-  it("are closed when the consumer leaves", async () => {
+  it("merged generators are closed when the consumer leaves", async () => {
     const closed: string[] = [];
     for await (const _ of merge(endless("a", closed), endless("b", closed))) break;
     expect(sorted(closed)).toEqual(["a", "b"]);
   });
 
-  it("are closed when an event of one is refused, which fails the turn", async () => {
+  it("merged generators are closed when an event of one is refused, which fails the turn", async () => {
     const closed: string[] = [];
     async function* bad() {
       yield foreign;

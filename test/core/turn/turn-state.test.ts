@@ -37,30 +37,33 @@ describe("the output of a turn", () => {
     ["silent", ["speaking", "speaking", "stopped", "speaking", "parked", "answered"]],
     ["speaking", ["speaking", "speaking", "stopped", "speaking", "parked", "answered"]],
     ["stopped", ["stopped", "speaking", "stopped", "speaking", "parked", "answered"]],
-  ])("when %s, follows each transition", (from, expected) => {
+  ])("the output of a turn, when %s, follows each transition", (from, expected) => {
     expect(Object.keys(transitions).map((transition) => nextOf(from, transition))).toEqual(expected);
   });
 
-  it.each(["parked", "answered"])("when %s, refuses everything but a message that was being taken", (from) => {
-    const refused = (transition: string): string => `invalid transition of a turn: ${transition} while ${from}`;
-    expect(Object.keys(transitions).map((transition) => nextOf(from, transition))).toEqual([
-      refused("emit"),
-      from,
-      refused("status"),
-      refused("status"),
-      refused("park"),
-      refused("answer"),
-    ]);
-  });
+  it.each(["parked", "answered"])(
+    "the output of a turn, when %s, refuses everything but a message that was being taken",
+    (from) => {
+      const refused = (transition: string): string => `invalid transition of a turn: ${transition} while ${from}`;
+      expect(Object.keys(transitions).map((transition) => nextOf(from, transition))).toEqual([
+        refused("emit"),
+        from,
+        refused("status"),
+        refused("status"),
+        refused("park"),
+        refused("answer"),
+      ]);
+    },
+  );
 
-  it("lets only the end of a parked turn answer", () => {
+  it("the output of a turn lets only the end of a parked turn answer", () => {
     expect(nextOf("parked", "answer", true)).toBe("answered");
     expect(nextOf("answered", "answer", true)).toBe("invalid transition of a turn: answer while answered");
   });
 });
 
 describe("the phase of a turn", () => {
-  it("delivers the reason of an abort once, and on every request while the turn ends", () => {
+  it("the phase of a turn delivers the reason of an abort once, and on every request while the turn ends", () => {
     const state = new TurnState();
     expect(state.refusal()).toBeUndefined();
     const reason = state.abort("Canceled");
@@ -69,13 +72,13 @@ describe("the phase of a turn", () => {
     expect([state.refusal(), state.refusal()]).toEqual([reason, reason]);
   });
 
-  it("ends without a reason when it was not aborted", () => {
+  it("the phase of a turn ends without a reason when it was not aborted", () => {
     const state = new TurnState();
     state.end();
     expect([state.phase, state.refusal()]).toEqual([{ name: "ending", reason: undefined }, undefined]);
   });
 
-  it("is neither aborted nor ended twice", () => {
+  it("the phase of a turn is neither aborted nor ended twice", () => {
     const state = new TurnState();
     state.abort("Canceled");
     expect(() => state.abort("Draining")).toThrow("invalid transition of a turn: abort while aborting");

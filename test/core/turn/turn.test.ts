@@ -9,7 +9,7 @@ import { historyOf, lineOf, messageOf, openStream, say, stateOf, taskOf, textIn 
 import { settle } from "../../support/virtual-clock.js";
 
 describe("a turn", () => {
-  it("has the message and the call that started it", async () => {
+  it("a turn has the message and the call that started it", async () => {
     const turns: Turn[] = [];
     await using served = startHandler({
       tenants: ["acme"],
@@ -41,7 +41,7 @@ describe("a turn", () => {
     expect(turn?.signal.aborted).toBe(false);
   });
 
-  it("has a logger bound to its task", async () => {
+  it("a turn has a logger bound to its task", async () => {
     await using served = startHandler({
       async agent({ logger }) {
         for (const level of ["debug", "info", "warn", "error"] as const) logger[level]({ level }, "hello");
@@ -55,7 +55,7 @@ describe("a turn", () => {
     );
   });
 
-  it("shows the task as it was when the turn began, whatever is emitted since", async () => {
+  it("a turn shows the task as it was when the turn began, whatever is emitted since", async () => {
     const before: (Task | undefined)[] = [];
     await using served = startHandler({
       async *agent(turn) {
@@ -78,7 +78,7 @@ describe("a turn", () => {
     ["the last two", { last: 2 }, ["still?", "three"]],
     ["more than there is", { last: 99 }, ["one", "more?", "two", "still?", "three"]],
     ["nothing", { last: 0 }, []],
-  ])("returns the history of its task, oldest first: %s", async (_, options, expected) => {
+  ])("a turn returns the history of its task, oldest first: %s", async (_, options, expected) => {
     const histories: (readonly Message[])[] = [];
     await using served = startHandler({
       async *agent({ text: input, history }) {
@@ -91,14 +91,14 @@ describe("a turn", () => {
     expect(histories.at(-1)?.map(({ parts }) => textIn(parts))).toEqual(expected);
   });
 
-  it("has its first message as history before a task exists, and reading it makes no task", async () => {
+  it("a turn has its first message as history before a task exists, and reading it makes no task", async () => {
     await using served = startHandler({
       agent: async ({ history }) => reply((await history()).map(({ parts }) => textIn(parts)).join()),
     });
     expect(textIn(messageOf(await served.send("one")).parts)).toBe("one");
   });
 
-  it("follows the last message it took", async () => {
+  it("a turn has the text and the references of the last message it took", async () => {
     const facts: unknown[] = [];
     await using served = startHandler({
       async *agent(turn) {
@@ -114,7 +114,7 @@ describe("a turn", () => {
     expect(facts).toEqual([true, "two", 1]);
   });
 
-  it("shows at most 16 referenced tasks, each once, as currently stored", async () => {
+  it("a turn shows at most 16 referenced tasks, each once, as currently stored", async () => {
     const gate = Promise.withResolvers<void>();
     const tasks: Task[] = [];
     await using served = startHandler({
@@ -138,7 +138,7 @@ describe("a turn", () => {
     gate.resolve();
   });
 
-  it("hides tasks of another owner, and of another tenant of the same owner", async () => {
+  it("a turn hides tasks of another owner, and of another tenant of the same owner", async () => {
     const counts: number[] = [];
     await using served = startHandler({
       tenants: ["acme"],

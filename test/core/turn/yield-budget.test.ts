@@ -28,7 +28,7 @@ function babbler(style: "generator" | "emits") {
 }
 
 describe.each(["generator", "emits"] as const)("an agent that never waits, as one that is a %s", (style) => {
-  it("stops at its next event when its task is canceled, even if it ignores its signal", async () => {
+  it("an agent that never waits stops at its next event when canceled, even if it ignores its signal", async () => {
     const { agent, progress } = babbler(style);
     await using handler = startHandler({ agent });
     const { firstItem: first, iterator } = await openStream(handler.stream("go"));
@@ -41,7 +41,7 @@ describe.each(["generator", "emits"] as const)("an agent that never waits, as on
     expect(progress.eventCount).toBe(eventCount);
   });
 
-  it("yields to other work after its first event, then at least every 64", async () => {
+  it("an agent that never waits yields to other work after its first event, then at least every 64", async () => {
     const { agent, progress } = babbler(style);
     await using handler = startHandler({ agent, limits: { batchMaxEvents: 10_000 } });
     const bursts: number[] = [];
@@ -64,7 +64,7 @@ describe.each(["generator", "emits"] as const)("an agent that never waits, as on
 });
 
 describe("an agent that ignores refusals", () => {
-  it("is cut off after its grace, and then does not block other work", async () => {
+  it("an agent that ignores refusals is cut off after its grace, and then does not block other work", async () => {
     let goesOn = true;
     const agent: Agent = async ({ emit }) => {
       while (goesOn) await emit(chunkOf(".")).catch(() => {});

@@ -55,7 +55,7 @@ describe.each(messages)("%s", (_, make) => {
     gzip = gzipSync(body);
   });
 
-  it("are refused over gRPC before they are decoded, zipped or not", async () => {
+  it("a small message of many values is refused over gRPC before it is decoded, zipped or not", async () => {
     const zipped = frame(gzip);
     zipped[0] = 1;
     for (const answer of [
@@ -74,7 +74,7 @@ describe.each(messages)("%s", (_, make) => {
     ["application/proto", "SendMessage"],
     ["application/grpc-web+proto", "SendMessage"],
     ["application/connect+proto", "SendStreamingMessage"],
-  ])("are refused as %s before they are decoded, zipped or not", async (type, rpc) => {
+  ])("a small message of many values is refused as %s before it is decoded, zipped or not", async (type, rpc) => {
     const isEnveloped = type !== "application/proto";
     const zipped = isEnveloped ? frame(gzip) : gzip;
     if (isEnveloped) zipped[0] = 1;
@@ -106,7 +106,7 @@ it.each(["application/proto", "application/grpc-web+proto"])(
   },
 );
 
-it("what is no gzip, and what is too large once unzipped, is refused", async () => {
+it("a body that is no gzip, or too large once unzipped, is refused", async () => {
   const encoding = encodingOf("application/proto");
   expect(await post("application/proto", "SendMessage", request(), encoding)).toContain("the body is not gzip");
   const large = gzipSync(Buffer.alloc(10_000_000));

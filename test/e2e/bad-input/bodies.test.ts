@@ -59,7 +59,7 @@ describe.each(httpEnds)("$name", ({ target, body, errorOf, wrongType }) => {
   };
 
   // Requirements: V1-ERR-7
-  it.each(brokenBodies)("refuses a body of %s", async (_, spoil) => {
+  it.each(brokenBodies)("a JSON endpoint refuses a body of %s", async (_, spoil) => {
     const error = errorOf(await ask({ body: spoil(body) }));
     expect(["parseError", "invalidRequest", "invalidParams"]).toContain(error?.code);
     expect(turns).toBe(0);
@@ -71,7 +71,7 @@ describe.each(httpEnds)("$name", ({ target, body, errorOf, wrongType }) => {
     ...notJson,
     ["none", {}],
     ["JSON in an unknown encoding", { ...json, "Content-Encoding": "br, zstd" }],
-  ] as const)("does not execute a body of type %s from any origin", async (_, headers) => {
+  ] as const)("a JSON endpoint does not execute a body of type %s from any origin", async (_, headers) => {
     for (const origin of [undefined, "https://evil.example", "null"]) {
       const answer = await ask({ headers: { ...headers, ...(origin && { Origin: origin }) } });
       // Requests from foreign pages are refused before their bodies are read.
@@ -82,20 +82,20 @@ describe.each(httpEnds)("$name", ({ target, body, errorOf, wrongType }) => {
     await expectServes();
   });
 
-  it("does not execute a body that says it is gzip and is not", async () => {
+  it("a JSON endpoint does not execute a body that says it is gzip and is not", async () => {
     expect(errorOf(await ask({ headers: { ...json, "Content-Encoding": "gzip" } }))?.code).toBe("parseError");
     expect(turns).toBe(0);
     await expectServes();
   });
 
-  it("executes a body in gzip", async () => {
+  it("a JSON endpoint executes a body in gzip", async () => {
     const zipped = gzipSync(body);
     const answer = await ask({ headers: { ...json, "Content-Encoding": "gzip" }, body: zipped });
     expect(errorOf(answer)).toBeUndefined();
     expect(turns).toBe(1);
   });
 
-  it("refuses a body in gzip that is larger than the limit once decompressed, and names the limit", async () => {
+  it("a JSON endpoint refuses a gzip body that is too large once decompressed, and names the limit", async () => {
     const bomb = gzipSync(body.replace("hello", "x".repeat(10_000_000)));
     expect(bomb.length).toBeLessThan(maxBytes);
     const error = errorOf(await ask({ headers: { ...json, "Content-Encoding": "gzip" }, body: bomb }));
@@ -104,7 +104,7 @@ describe.each(httpEnds)("$name", ({ target, body, errorOf, wrongType }) => {
     await expectServes();
   });
 
-  it("refuses a body in gzip that is cut off", async () => {
+  it("a JSON endpoint refuses a body in gzip that is cut off", async () => {
     const zipped = gzipSync(body).subarray(0, -9);
     const answer = await ask({ headers: { ...json, "Content-Encoding": "gzip" }, body: zipped });
     expect(errorOf(answer)?.code).toBe("parseError");
@@ -113,7 +113,7 @@ describe.each(httpEnds)("$name", ({ target, body, errorOf, wrongType }) => {
   });
 
   it.each(["application/json", "APPLICATION/JSON; Charset=UTF-8", "application/a2a+json", "application/json;"])(
-    "executes a body of type %s",
+    "a JSON endpoint executes a body of type %s",
     async (type) => {
       expect(errorOf(await ask({ headers: { "Content-Type": type } }))).toBeUndefined();
       expect(turns).toBe(1);
@@ -123,27 +123,30 @@ describe.each(httpEnds)("$name", ({ target, body, errorOf, wrongType }) => {
   it.each([
     ["of a known length", {}],
     ["in chunks", { "Transfer-Encoding": "chunked" }],
-  ])("refuses a body over the limit %s, and names the limit", async (_, headers) => {
+  ])("a JSON endpoint refuses a body over the limit %s, and names the limit", async (_, headers) => {
     const large = body.replace("hello", "x".repeat(maxBytes));
     const error = errorOf(await ask({ body: large, headers: { ...json, ...headers } }));
     expect([error?.code, error?.message]).toEqual(["contentTooLarge", expect.stringContaining(String(maxBytes))]);
     await expectServes();
   });
 
-  it("takes a body of just the limit, and refuses one byte more", async () => {
+  it("a JSON endpoint takes a body of just the limit, and refuses one byte more", async () => {
     const padded = (length: number): string => body + " ".repeat(length - body.length);
     expect(errorOf(await ask({ body: padded(maxBytes) }))).toBeUndefined();
     expect(errorOf(await ask({ body: padded(maxBytes + 1) }))?.code).toBe("contentTooLarge");
   });
 
-  it.each(["GET", "PUT", "PATCH", "DELETE", "PROPFIND"])("refuses %s, and names what it accepts", async (method) => {
-    const headers = { ...json, "Content-Length": String(body.length) };
-    const answer = await ask({ method, headers });
-    expect(errorOf(answer)?.code).toBe("methodNotAllowed");
-    expect(answer.headers.allow).toContain("POST");
-    expect(turns).toBe(0);
-    await expectServes();
-  });
+  it.each(["GET", "PUT", "PATCH", "DELETE", "PROPFIND"])(
+    "a JSON endpoint refuses %s, and names what it accepts",
+    async (method) => {
+      const headers = { ...json, "Content-Length": String(body.length) };
+      const answer = await ask({ method, headers });
+      expect(errorOf(answer)?.code).toBe("methodNotAllowed");
+      expect(answer.headers.allow).toContain("POST");
+      expect(turns).toBe(0);
+      await expectServes();
+    },
+  );
 });
 
 describe("Connect", () => {
@@ -151,7 +154,7 @@ describe("Connect", () => {
     line.ask({ target: connectTarget, headers: json, body: connectBody, ...changes });
 
   // Requirements: V1-ERR-7
-  it.each(brokenBodies)("refuses a body of %s", async (_, spoil) => {
+  it.each(brokenBodies)("the Connect endpoint refuses a body of %s", async (_, spoil) => {
     const answer = await ask({ body: spoil(connectBody) });
     expect([answer.status, JSON.parse(answer.text)]).toEqual([
       400,
@@ -162,12 +165,12 @@ describe("Connect", () => {
     expect((await ask({})).status).toBe(200);
   });
 
-  it.each(notJson)("does not execute a body of type %s", async (_, headers) => {
+  it.each(notJson)("the Connect endpoint does not execute a body of type %s", async (_, headers) => {
     expect((await ask({ headers })).status).toBe(415);
     expect(turns).toBe(0);
   });
 
-  it("refuses a body over the limit", async () => {
+  it("the Connect endpoint refuses a body over the limit", async () => {
     const answer = await ask({ body: connectBody.replace("hello", "x".repeat(maxBytes)) });
     expect(JSON.parse(answer.text)).toMatchObject({ code: "resource_exhausted" });
     expect(answer.status).toBeLessThan(500);

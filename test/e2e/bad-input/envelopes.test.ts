@@ -61,7 +61,7 @@ describe("a batch is refused as a whole", () => {
     ["of one", `[${call("1")}]`],
     ["of many", `[${Array(1_000).fill(call("1")).join()}]`],
     ["of other things", "[1,null,[]]"],
-  ])("%s", async (_, body) => {
+  ])("a JSON-RPC batch %s is refused as a whole", async (_, body) => {
     expect(await post(body)).toMatchObject({ id: null, code: "invalidRequest" });
     expect(turns).toBe(0);
   });
@@ -78,23 +78,23 @@ describe("the id", () => {
     ["an integer beyond 53 bits", "9007199254740993"],
     ["an integer of 400 digits", "9".repeat(400)],
     ["a fraction", "1.5"],
-  ])("comes back unchanged when it is %s", async (_, id) => {
+  ])("the id of a request comes back unchanged when it is %s", async (_, id) => {
     expect(await post(call(id))).toMatchObject({ idText: id, code: undefined });
     expect(await post(call(id, '"Nope"'))).toMatchObject({ idText: id, code: "methodNotFound" });
   });
 
-  it("comes back well-formed when it holds half a surrogate pair", async () => {
+  it("the id of a request comes back well-formed when it holds half a surrogate pair", async () => {
     const { id, code } = await post(call('"a\\ud800b"'));
     expect(code).toBeUndefined();
     expect(id).toBe("a\ud800b");
   });
 
-  it.each(["true", "[]", "[1]", "{}", '{"id":1}'])("is refused when it is %s", async (id) => {
+  it.each(["true", "[]", "[1]", "{}", '{"id":1}'])("the id of a request is refused when it is %s", async (id) => {
     expect(await post(call(id))).toMatchObject({ id: null, code: "invalidRequest" });
     expect(turns).toBe(0);
   });
 
-  it("is required: a notification, which A2A does not have, executes nothing", async () => {
+  it("the id of a request is required: a notification, which A2A does not have, executes nothing", async () => {
     const body = `{"jsonrpc":"2.0","method":"SendMessage","params":${params}}`;
     expect(await post(body)).toMatchObject({ id: null, code: "invalidRequest" });
     expect(turns).toBe(0);
@@ -124,7 +124,7 @@ describe("other members", () => {
     expect(turns).toBe(0);
   });
 
-  it("given twice count by the last one, the id included", async () => {
+  it("members of an envelope given twice count by the last one, the id included", async () => {
     expect(await post(`{"id":1,"method":"Nope",${call("2").slice(1)}`)).toMatchObject({ id: 2, code: undefined });
     expect(await post(`{"id":1,${call("9007199254740993").slice(1)}`)).toMatchObject({ idText: "9007199254740993" });
     expect(turns).toBe(2);

@@ -58,7 +58,7 @@ function isWithin(field: string, path: string): boolean {
 describe.each(Object.entries(wires))("over %s", (_, open) => {
   // Requirements: V1-ERR-7, V1-ERR-8, V1-PRES-2, V1-PRES-3, V1-PART-1, V1-PART-2, V1-SEC-23
   it.each(operations.map((operation) => [operation.method, operation] as const))(
-    "%s names whatever field is wrong, and never blames itself",
+    "the error of %s names whatever field is wrong, and never blames the server",
     async (_name, operation: Operation) => {
       using wire = open(server.port);
       const faults: string[] = [];

@@ -92,7 +92,7 @@ const refused: Refused[] = [
 ];
 
 describe.each(["SendMessage", "SendStreamingMessage"])("%s", (rpc) => {
-  it.each<Refused>(refused)("refuses %s", async (_, body, code, headers) => {
+  it.each<Refused>(refused)("the gRPC endpoint refuses %s", async (_, body, code, headers) => {
     const outcome = grpcOutcome(await session.call(rpc, body, headers));
     expect(outcome.error?.code).toBe(code);
     expectCallersFault(outcome);
@@ -101,7 +101,7 @@ describe.each(["SendMessage", "SendStreamingMessage"])("%s", (rpc) => {
     await expectServes();
   });
 
-  it("refuses nothing at all, for too long", async () => {
+  it("the gRPC endpoint gives up a call that sends nothing for too long", async () => {
     const outcome = grpcOutcome(await impatientSession.call(rpc, undefined));
     expect(outcome.error?.code).toBe("requestTimeout");
     expectCallersFault({ ...outcome, error: undefined });
@@ -117,7 +117,7 @@ it.each([
   ["a service that does not exist", "/nope.Nope/SendMessage", {}],
   ["a path of one slash", "/", {}],
   ["a path up the tree", "/../SendMessage", {}],
-])("answers %s with UNIMPLEMENTED", async (_, path, headers) => {
+])("the gRPC endpoint answers %s with UNIMPLEMENTED", async (_, path, headers) => {
   const answer = await session.call("SendMessage", zipped(good), { ":path": path, ...headers });
   expect([answer.headers[":status"], answer.status]).toEqual([200, 12]);
   expect(turns).toBe(0);
@@ -127,7 +127,7 @@ it.each([
 it.each([
   ["GET", { ":method": "GET" }, 405],
   ["a type that only begins like gRPC's", { "content-type": "application/grpcfoo" }, 415],
-])("does not treat %s as a gRPC call", async (_, headers, status) => {
+])("a server does not treat %s as a gRPC call", async (_, headers, status) => {
   const answer = await session.call("SendMessage", frame(good), headers);
   expect([answer.headers[":status"], turns]).toEqual([status, 0]);
   await expectServes();
@@ -138,12 +138,12 @@ it.each([
   ["a deadline beyond all clocks", { "grpc-timeout": "99999999H" }],
   ["a last event that never was", { "last-event-id": "garbage" }],
   ["extensions that nobody knows", { "a2a-extensions": ",,urn:x,," }],
-])("accepts %s", async (_, headers) => {
+])("the gRPC endpoint accepts %s", async (_, headers) => {
   expect((await session.call("SendMessage", frame(good), headers)).status).toBe(0);
   expect(turns).toBe(1);
 });
 
-it("accepts a message of exactly the limit, compressed or not", async () => {
+it("the gRPC endpoint accepts a message of exactly the limit, compressed or not", async () => {
   const room = maxBytes - encode({ parts: [{ text: "" }] }).length - 10;
   const fitting = encode({ parts: [{ text: "x".repeat(room) }] });
   expect((await session.call("SendMessage", frame(fitting))).status).toBe(0);
@@ -151,7 +151,7 @@ it("accepts a message of exactly the limit, compressed or not", async () => {
   expect(turns).toBe(2);
 });
 
-it("accepts data of the greatest JSON depth", async () => {
+it("the gRPC endpoint accepts data of the greatest JSON depth", async () => {
   let deep: JsonObject = {};
   for (let level = 0; level < 55; level++) deep = { deep };
   expect((await session.call("SendMessage", frame(encode({ metadata: deep })))).status).toBe(0);

@@ -75,7 +75,7 @@ describe.each(dialects)("JSON-RPC of $name", ({ method, good, headers }) => {
   };
 
   // Requirements: V03-RPC-1, V03-RPC-7
-  it.each(brokenBodies)("refuses a body of %s", async (_, spoil) => {
+  it.each(brokenBodies)("an older version over JSON-RPC refuses a body of %s", async (_, spoil) => {
     const answer = await post(spoil(call(good)));
     expect([-32700, -32600, -32602, -32601]).toContain(answer.code);
     expect(turns).toBe(0);
@@ -107,7 +107,7 @@ describe.each(dialects)("JSON-RPC of $name", ({ method, good, headers }) => {
     ],
     ["data that is text", { ...good, message: { ...good.message, parts: [{ kind: "data", data: 7 }] } }, /data/],
     ["metadata that is a list", { ...good, metadata: [] }, /metadata/],
-  ])("refuses %s, and names it", async (_, params, names) => {
+  ])("an older version over JSON-RPC refuses %s, and names the fault", async (_, params, names) => {
     const answer = await post(call(params));
     expect([answer.id, answer.code]).toEqual([1, -32602]);
     expect(answer.message).toMatch(names);
@@ -117,7 +117,7 @@ describe.each(dialects)("JSON-RPC of $name", ({ method, good, headers }) => {
 
   // Requirements: V03-RPC-6
   it.each(["message/sent", "tasks/", "tasks/list", "", "constructor", "__proto__"])(
-    "knows no method %j",
+    "an older version over JSON-RPC knows no method %j",
     async (unknown) => {
       const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: unknown, params: good });
       expect(await post(body)).toMatchObject({ id: 1, code: -32601 });
@@ -126,13 +126,13 @@ describe.each(dialects)("JSON-RPC of $name", ({ method, good, headers }) => {
   );
 
   // Requirements: V03-RPC-3, V03-RPC-10
-  it("refuses a batch as a whole", async () => {
+  it("an older version over JSON-RPC refuses a batch as a whole", async () => {
     expect(await post(`[${call(good)},${call(good)}]`)).toMatchObject({ id: null, code: -32600 });
     expect(turns).toBe(0);
   });
 
   // Requirements: V03-RPC-3
-  it("answers a text id with the same id, also in an error", async () => {
+  it("an older version over JSON-RPC answers a text id with the same id, also in an error", async () => {
     expect(await post(call({}, "seven"))).toMatchObject({ id: "seven", code: -32602 });
   });
 });
@@ -171,7 +171,7 @@ describe("HTTP+JSON of 0.3", () => {
   };
 
   // Requirements: V03-RPC-1, V03-RPC-7
-  it.each(brokenBodies)("refuses a body of %s", async (_, spoil) => {
+  it.each(brokenBodies)("HTTP+JSON of 0.3 refuses a body of %s", async (_, spoil) => {
     const [status, body] = await ask("/v1/message:send", spoil(JSON.stringify(good)));
     expect(status).toBe(400);
     expect(body).toMatchObject(refusal(expect.toBeOneOf([-32700, -32600, -32602])));

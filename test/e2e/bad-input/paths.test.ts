@@ -64,7 +64,7 @@ describe("a path of HTTP+JSON", () => {
     "/http-json/tasks/undefined/pushNotificationConfigs/__proto__",
     `/http-json/${"a/".repeat(500)}`,
     `/http-json/tasks/${"x".repeat(8_000)}`,
-  ])("%s is answered as the caller's error", async (target) => {
+  ])("the path %s of HTTP+JSON is answered as the caller's error", async (target) => {
     const answer = await get(target);
     expect(answer.status).toBeGreaterThanOrEqual(400);
     expect(answer.status).toBeLessThan(500);
@@ -75,7 +75,7 @@ describe("a path of HTTP+JSON", () => {
   });
 
   it.each(["%", "%zz", "%c0%af", "%ff", "%ed%a0%80", "%u0041"])(
-    "refuses the malformed escape %s",
+    "a path of HTTP+JSON with the malformed escape %s is refused",
     async (malformed) => {
       for (const target of [`/http-json/tasks/a${malformed}`, `/http-json/tasks?contextId=a${malformed}`]) {
         expect(httpOutcome(await get(target)).error?.code).toBe("invalidRequest");
@@ -102,13 +102,13 @@ describe("a query", () => {
     ["a word that is none", "status=DONE", "status"],
     ["a truth that is none", "includeArtifacts=1", "includeArtifacts"],
     ["a time that is none", "statusTimestampAfter=now", "statusTimestampAfter"],
-  ])("with %s names it", async (_, query, field) => {
+  ])("a query with %s is refused with the parameter named", async (_, query, field) => {
     const { error } = httpOutcome(await get(`/http-json/tasks?${query}`));
     expect([error?.code, error?.violations.map((violation) => violation.field)]).toEqual(["invalidParams", [field]]);
   });
 
   it.each(["", "&", "&&&", "=", "=a", "a", "nope=1", "__proto__=1", "constructor=1", "__proto__[x]=1", "%41=1"])(
-    "?%s is ignored",
+    "the query ?%s is ignored",
     async (query) => {
       const answer = await get(`/http-json/tasks?${query}`);
       expect([answer.status, JSON.parse(answer.text)]).toMatchObject([200, { totalSize: 1 }]);
@@ -116,12 +116,12 @@ describe("a query", () => {
     },
   );
 
-  it("that names another task than the path is refused", async () => {
+  it("a query that names another task than the path is refused", async () => {
     const { error } = httpOutcome(await get(`/http-json/tasks/${taskId}?id=other`));
     expect(error?.violations).toMatchObject([{ field: "id" }]);
   });
 
-  it("that names another task than the path is refused in a body too", async () => {
+  it("a query that names another task than the path is refused in a body too", async () => {
     const target = `/http-json/tasks/${taskId}:cancel`;
     for (const body of ['{"id":"other"}', `{"id":["${taskId}"]}`, `{"id":{"a":1}}`]) {
       const { error } = httpOutcome(await line.ask({ target, headers: json, body }));
@@ -131,7 +131,7 @@ describe("a query", () => {
 });
 
 describe("headers", () => {
-  it("of an extension with line breaks or commas activate nothing", async () => {
+  it("headers of an extension with line breaks or commas activate nothing", async () => {
     for (const value of ["a,b,,c", ",", "x".repeat(4_000), "urn:a\tb"]) {
       const answer = await get("/http-json/tasks", { "A2A-Extensions": value });
       expect([answer.status, answer.headers["a2a-extensions"]]).toEqual([200, undefined]);
@@ -139,7 +139,7 @@ describe("headers", () => {
   });
 
   it.each(["0", "2.0", "1", "one", "1.0.0.0", "1.0;x", "-1.0", "1.0\t2.0", "9".repeat(1_000)])(
-    "A2A-Version: %s is refused in a well-formed way",
+    "the header A2A-Version: %s is refused in a well-formed way",
     async (version) => {
       const answer = await get("/http-json/tasks", { "A2A-Version": version });
       expect(httpOutcome(answer).error?.code).toBe("versionNotSupported");
@@ -148,7 +148,7 @@ describe("headers", () => {
   );
 
   it.each(["garbage", "..", `${"a".repeat(8_000)}`, "x.y.z", "0.0.-1", "\t"])(
-    "Last-Event-ID: %s is no error",
+    "the header Last-Event-ID: %s is no error",
     async (id) => {
       const body = JSON.stringify(
         JSON.parse('{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"x"}]}}'),
@@ -159,20 +159,20 @@ describe("headers", () => {
     },
   );
 
-  it("with an unknown Accept still get JSON", async () => {
+  it("a request with an unknown Accept still gets JSON", async () => {
     for (const accept of ["text/html", "*/*;q=0", ",,,", "application/", "a".repeat(4_000)]) {
       expect((await get("/http-json/tasks", { Accept: accept })).headers["content-type"]).toMatch(/json/);
     }
   });
 
-  it("by the thousand are refused before any work starts", async () => {
+  it("a request with headers by the thousand is refused before any work starts", async () => {
     const many = Object.fromEntries(Array.from({ length: 1_500 }, (_, index) => [`x-${index}`, "yyyyyyyyyy"]));
     expect((await get("/http-json/tasks", many)).status).toBe(431);
     await expectServes();
   });
 
   it.each(["evil.example", "evil.example:99999", "a@b", "[::1", "x".repeat(2_000), "a/b?c#d"])(
-    "Host: %s does not break the card",
+    "the header Host: %s does not break the card",
     async (host) => {
       const answer = await get("/.well-known/agent-card.json", { Host: host });
       expect(answer.status).toBeLessThan(500);

@@ -66,7 +66,7 @@ function expectLogged({ log }: ServedAgent): void {
 }
 
 describe.each(leaks)("an agent that %s", (how, agent) => {
-  it.each(Object.entries(wires))("leaks nothing of it over %s", async (_, open) => {
+  it.each(Object.entries(wires))("a failing agent leaks nothing of its error over %s", async (_, open) => {
     for (const name of ["sendMessage", "sendStreamingMessage"] as const) {
       await using served = await startAgent("JSONRPC", { agent });
       using wire = open(served.server.port);
@@ -78,7 +78,7 @@ describe.each(leaks)("an agent that %s", (how, agent) => {
     }
   });
 
-  it.each(["CONNECT", "grpc-web"] as const)("leaks nothing of it over %s", async (wire) => {
+  it.each(["CONNECT", "grpc-web"] as const)("a failing agent leaks nothing of its error over %s", async (wire) => {
     await using served = await startAgent(wire, { agent });
     const values: unknown[] = [];
     const see = ({ code, message, metadata, violations }: A2AError) => values.push(code, message, metadata, violations);
@@ -89,7 +89,7 @@ describe.each(leaks)("an agent that %s", (how, agent) => {
     expectNoInternals(output);
   });
 
-  it("leaks nothing of it to an anonymous caller over Connect", async () => {
+  it("a failing agent leaks nothing of its error to an anonymous caller over Connect", async () => {
     await using served = await startAgent("CONNECT", { agent });
     using line = httpLine(served.server.port);
     const { text } = await line.ask({ target: connectTarget, headers: json, body: connectBody });
@@ -117,7 +117,7 @@ describe.each(Object.entries(wires))("over %s, no details leak of a failure in",
   it.each([
     ["the maker of its extended card", "getExtendedAgentCard", "internalError"],
     ["its store", "listTasks", "unavailable"],
-  ] as const)("%s", async (_what, name, code) => {
+  ] as const)("no details leak of a failure in %s", async (_what, name, code) => {
     const store = failingStore();
     const options = { authenticate: () => ({ owner: "o" }), agent: async () => {}, store };
     await using served = await startAgent("JSONRPC", { ...options, card });
@@ -129,7 +129,7 @@ describe.each(Object.entries(wires))("over %s, no details leak of a failure in",
     expectLogged(served);
   });
 
-  it("authenticate", async () => {
+  it("no details leak of a failure in authenticate", async () => {
     const refuse: Authenticate = async () => fail();
     await using served = await startAgent("JSONRPC", {
       authenticate: refuse,

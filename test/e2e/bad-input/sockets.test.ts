@@ -86,7 +86,7 @@ describe.concurrent("is closed in time, with nothing executed:", () => {
     ["half of the HTTP/2 preface", preface.slice(0, 10)],
     ["the preface and no settings", preface],
     ["an HTTP/2 frame that never ends", `${preface}${settings}\0\x40\0\0\0\0\0\0\x01`],
-  ])("%s", async (_, bytes) => {
+  ])("a connection is closed in time, with nothing executed: %s", async (_, bytes) => {
     await using server = await scene(quick);
     const answer = await server.saying(bytes).whenClosed;
     expect(answer).not.toMatch(/^HTTP\/1\.1 [25]/);
@@ -98,7 +98,7 @@ describe.concurrent("is closed in time, with nothing executed:", () => {
     ["half of a body of known length", jsonHead(length) + body.slice(0, 20)],
     ["half of a body in chunks", `${jsonHead("Transfer-Encoding: chunked")}14\r\n${body.slice(0, 20)}\r\n`],
     ["no body of the length that it names", jsonHead(length)],
-  ])("%s, with the reason", async (_, bytes) => {
+  ])("a connection is closed in time with the reason, and nothing executed: %s", async (_, bytes) => {
     await using server = await scene(quickBody);
     const answer = await server.saying(bytes).whenClosed;
     expect(answer).toMatch(/^HTTP\/1\.1 (200|408) /);
@@ -110,17 +110,20 @@ describe.concurrent("is closed in time, with nothing executed:", () => {
   it.each([
     ["headers", head("X-Slow: yes").slice(0, -2), "a"],
     ["a body", jsonHead("Content-Length: 5000"), " "],
-  ])("%s that come one byte at a time", async (_, start, drop) => {
-    await using server = await scene(quick);
-    const wire = server.saying(start);
-    const drip = setInterval(() => wire.socket.write(drop), 20);
-    await wire.whenClosed;
-    clearInterval(drip);
-    expect(server.turns()).toBe(0);
-    await server.expectServes();
-  });
+  ])(
+    "a connection is closed in time, with nothing executed: %s that come one byte at a time",
+    async (_, start, drop) => {
+      await using server = await scene(quick);
+      const wire = server.saying(start);
+      const drip = setInterval(() => wire.socket.write(drop), 20);
+      await wire.whenClosed;
+      clearInterval(drip);
+      expect(server.turns()).toBe(0);
+      await server.expectServes();
+    },
+  );
 
-  it("an idle kept-alive connection", async () => {
+  it("an idle kept-alive connection is closed in time", async () => {
     await using server = await scene(quickIdle);
     const answer = await server.saying(jsonHead(length) + body).whenClosed;
     expect(answer).toMatch(/^HTTP\/1\.1 200 /);
@@ -147,7 +150,7 @@ describe.concurrent("is refused and closed, with nothing executed:", () => {
     ["a chunk of a size that is none", `${jsonHead("Transfer-Encoding: chunked")}zz\r\n${body}`],
     ["a chunk of endless size", `${jsonHead("Transfer-Encoding: chunked")}fffffffffffffffff\r\n${body}`],
     ["headers over the limit", head(`X-Long: ${"x".repeat(20_000)}`)],
-  ])("%s", async (_, bytes) => {
+  ])("a request is refused and its connection closed, with nothing executed: %s", async (_, bytes) => {
     await using server = await scene();
     expect(await server.saying(bytes).whenClosed).toMatch(/^HTTP\/1\.1 4\d\d /);
     expect(server.turns()).toBe(0);
@@ -202,7 +205,7 @@ describe("loses its HTTP/2 connection:", () => {
     ["a stream of even number", "\0\0\x01\x01\x05\0\0\0\x02\x82"],
     ["settings that are half", "\0\0\x05\x04\0\0\0\0\0\0\x03\0\0\0"],
     ["a push from a client", "\0\0\x04\x05\x04\0\0\0\x01\0\0\0\x02"],
-  ])("%s", async (_, bytes) => {
+  ])("a client loses its HTTP/2 connection by %s", async (_, bytes) => {
     await using server = await scene();
     await server.saying(preface + settings + bytes).whenClosed;
     expect(server.turns()).toBe(0);
@@ -219,7 +222,7 @@ describe("loses its HTTP/2 connection:", () => {
       { ":method": "POST", ":path": "/lf.a2a.v1.A2AService/SubscribeToTask", "content-type": "application/grpc" },
     ],
     ["requests of HTTP", { ":method": "POST", ":path": "/json-rpc", "content-type": "application/json" }],
-  ])("a client that resets ten thousand %s", async (_, headers) => {
+  ])("a client loses its HTTP/2 connection when it resets ten thousand %s", async (_, headers) => {
     await using server = await scene();
     const session = await http2Session(server.port);
     session.on("error", () => {});

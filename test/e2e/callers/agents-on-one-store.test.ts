@@ -186,7 +186,7 @@ for (const kind of kinds()) {
     beforeAll(kind.start, startTimeoutMs);
     afterAll(kind.stop);
 
-    it("list, read, follow and change only their own tasks", async ({ expect }) => {
+    it("two agents on one store list, read, follow and change only their own tasks", async ({ expect }) => {
       await using at = await scene(kind, expect);
       const [a, b] = [await at.host("a"), await at.host("b")];
       const done = taskOf(await a.client.sendMessage(say("hi")));
@@ -213,7 +213,7 @@ for (const kind of kinds()) {
       await expect.poll(async () => stateOf(await a.client.getTask({ id: running.id }))).toBe("CANCELED");
     });
 
-    it("refuse each other's page tokens", async ({ expect }) => {
+    it("two agents on one store refuse each other's page tokens", async ({ expect }) => {
       await using at = await scene(kind, expect);
       const [a, b] = [await at.host("a"), await at.host("b")];
       for (const { client } of [a, a, b, b]) await client.sendMessage(say("hi"));
@@ -222,7 +222,7 @@ for (const kind of kinds()) {
       expect((await errorOf(b.client.listTasks({ pageSize: 1, pageToken }))).code).toBe("invalidParams");
     });
 
-    it("each make a task of the same message", async ({ expect }) => {
+    it("two agents on one store each make a task of the same message", async ({ expect }) => {
       await using at = await scene(kind, expect);
       const [a, b] = [await at.host("a"), await at.host("b")];
       const once = { extensions: [idempotentSendExtension] };
@@ -234,7 +234,7 @@ for (const kind of kinds()) {
       expect([a.turns.length, b.turns.length]).toEqual([1, 1]);
     });
 
-    it("re-run only their own orphaned tasks, and keep the owner and tenant of each caller", async ({ expect }) => {
+    it("two agents on one store re-run only their own orphaned tasks, each for its caller", async ({ expect }) => {
       await using at = await scene(kind, expect);
       const left = await at.leftBehind("a", "hang");
       await at.leftBehind("b", "hang");
@@ -250,7 +250,7 @@ for (const kind of kinds()) {
       expect(b.turns).toHaveLength(1);
     });
 
-    it("wake only their own parked tasks", async ({ expect }) => {
+    it("two agents on one store wake only their own parked tasks", async ({ expect }) => {
       await using at = await scene(kind, expect);
       const left = await at.leftBehind("a", "park");
       await at.leftBehind("b", "park");
@@ -263,7 +263,7 @@ for (const kind of kinds()) {
       expect(b.turns).toHaveLength(1);
     });
 
-    it("take over only their own push deliveries", async ({ expect }) => {
+    it("two agents on one store take over only their own push deliveries", async ({ expect }) => {
       await using at = await scene(kind, expect);
       await using hook = await webhook();
       const store = at.spare.push;
@@ -292,7 +292,7 @@ for (const kind of kinds()) {
 }
 
 describe("an agentId", () => {
-  it("that is too long to store fails at startup, with the limit", async () => {
+  it("an agentId that is too long to store fails at startup, with the limit", async () => {
     const { agent } = agentNamed("long");
     const serving = serve({ card, agent, agentId: "\u6f22".repeat(22), port: 0 });
     await expect(serving).rejects.toThrow(new TypeError("agentId has 66 bytes, the limit is 64: choose a shorter one"));

@@ -70,7 +70,7 @@ overEach(wires, (start, wire) => {
     },
   );
 
-  it("a stream that answers such a task is taken from who has the scope", async () => {
+  it("a stream that answers a task of a protected skill is taken from a caller who has the scope", async () => {
     await using served = await start(options);
     const taskId = await startTask(served.client, "go");
     const lines = await linesOf(served.client.sendStreamingMessage(say("four", { taskId }), as("all")));
@@ -87,7 +87,7 @@ overEach(wires, (start, wire) => {
 });
 
 overEach(wiresThat("activate extensions"), (start, wire) => {
-  it("an answer that must take effect once needs the scope too, and can be repeated with it", async () => {
+  it("an idempotent answer to a protected skill needs the scope too, and can be repeated with it", async () => {
     await using served = await start(options);
     const taskId = await startTask(served.client, "go");
     const answer = say("four", { taskId });

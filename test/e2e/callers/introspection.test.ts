@@ -81,7 +81,7 @@ async function within<T>(url: string, token: string, use: (client: Client) => Pr
 }
 
 describe("calls with one token", () => {
-  it("share the answer about it, also when the first caller leaves before it comes", async () => {
+  it("calls with one token share the answer about it, also when the first caller leaves before it comes", async () => {
     await using served = await introspecting(["opaque"]);
     const leaving = new AbortController();
     const left = served.send("opaque", { signal: leaving.signal });
@@ -104,7 +104,7 @@ describe("a token of one scheme, where another looks tokens up", () => {
     return served.responses.length - before;
   };
 
-  it("is not looked up once it is known", async () => {
+  it("a token of one scheme is not looked up by another scheme once it is known", async () => {
     await using served = await introspecting(["user", "opaque"]);
     expect(await calls(served)).toBe(0);
   });
@@ -122,7 +122,7 @@ describe("a token of one scheme, where another looks tokens up", () => {
       ["user", "opaque"],
       { principal: ({ issuer, subject }) => ({ owner: `${issuer}#${subject}` }) },
     ],
-  ])("is looked up where the other %s", async (_, names, more) => {
+  ])("a token of one scheme is looked up where the other %s", async (_, names, more) => {
     await using served = await introspecting(names, more);
     expect(await calls(served)).toBeGreaterThanOrEqual(3);
   });

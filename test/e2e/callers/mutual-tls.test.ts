@@ -112,7 +112,7 @@ describe("behind a proxy", () => {
     expect(principals.map(({ owner }) => owner)).toEqual(["mesh# CN=weather\\,O=Example"]);
   });
 
-  it("the nearest of several hops counts", async () => {
+  it("the certificate that the nearest of several hops reports counts", async () => {
     const [, { principals }] = await callWith(`URI=spiffe://example/far,${forwarded}`, ["127.0.0.1"]);
     expect(principals[0]?.owner).toMatch(/^mesh#URI:spiffe:\/\/example\/weather /);
   });
@@ -231,7 +231,7 @@ describe("what authenticate checks", () => {
   const authenticate = () => ({ owner: "o" });
   const token = { httpAuthSecurityScheme: { scheme: "Bearer" } };
 
-  it("can be declared in the card", async () => {
+  it("what authenticate checks can be declared in the card", async () => {
     const { server } = await meshAgent({
       authenticate,
       securityDeclaration: { schemes: { token }, skills: { mesh: [{ token: ["a"] }] } },
@@ -271,7 +271,7 @@ describe("what authenticate checks", () => {
       { authenticate, securityDeclaration: { schemes: { token }, require: [] } },
       "securityDeclaration.require is empty",
     ],
-  ])("cannot be declared %s", async (_, options, message) => {
+  ])("what authenticate checks cannot be declared %s", async (_, options, message) => {
     await expect(meshAgent(options)).rejects.toThrow(message);
   });
 });

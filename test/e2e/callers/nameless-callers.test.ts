@@ -22,20 +22,23 @@ it.each<[string, string, AuthOptions]>([
     "auth.principal must return an object whose owner is a text of one character or more",
     { schemes: { s: key }, principal: () => nameless },
   ],
-])("does not run the agent when %s names no caller, and logs what must be returned", async (_, complaint, auth) => {
-  let runs = 0;
-  for (const wire of wires) {
-    await using served = await startAgent(wire, {
-      auth,
-      async *agent() {
-        runs += 1;
-        yield reply("hello");
-      },
-    });
-    const error = await errorOf(served.client.sendMessage(say("hi"), { headers }));
-    expect(error).toMatchObject({ code: "internalError" });
-    expect(error.message).not.toContain(complaint);
-    expect(served.log.map(({ fields }) => "err" in fields && String(fields.err)).join()).toContain(complaint);
-  }
-  expect(runs).toBe(0);
-});
+])(
+  "the agent does not run when %s names no caller, and the log says what must be returned",
+  async (_, complaint, auth) => {
+    let runs = 0;
+    for (const wire of wires) {
+      await using served = await startAgent(wire, {
+        auth,
+        async *agent() {
+          runs += 1;
+          yield reply("hello");
+        },
+      });
+      const error = await errorOf(served.client.sendMessage(say("hi"), { headers }));
+      expect(error).toMatchObject({ code: "internalError" });
+      expect(error.message).not.toContain(complaint);
+      expect(served.log.map(({ fields }) => "err" in fields && String(fields.err)).join()).toContain(complaint);
+    }
+    expect(runs).toBe(0);
+  },
+);

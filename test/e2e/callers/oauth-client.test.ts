@@ -53,7 +53,7 @@ describe.each([
       credentials: { oauth: { ...robot, trustedOrigins } },
     });
 
-  it("gets the token that the card requires, and one with more scopes when the agent asks for them", async () => {
+  it("a client gets the token that the card requires, and more scopes when the agent asks for them", async () => {
     await using client = await connect([provider.origin]);
     // A card of 0.1 names no scopes, so the first token has none and the agent says which are missing.
     const first = version === "0.1" ? 2 : 1;
@@ -68,7 +68,7 @@ describe.each([
     expect(client.connection?.version).toBe(version);
   });
 
-  it("sends its secret to no origin that is not trusted, and says which option trusts it", async () => {
+  it("a client sends its secret to no origin that is not trusted, and says which option trusts it", async () => {
     const before = provider.paths.length;
     await using client = await connect();
     await expect(client.send("Hello.")).rejects.toThrow(`list ${provider.origin} in trustedOrigins of the credential`);

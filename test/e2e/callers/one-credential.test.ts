@@ -170,7 +170,7 @@ describe.each(Object.entries(ways))("over %s", (name, way) => {
       expect(owners).toEqual([]);
     });
 
-    it("the same credential twice is one", async () => {
+    it("the same credential sent twice counts as one", async () => {
       owners = [];
       const text = await call(server.port, way, [alice, alice]);
       expect(text).not.toMatch(/several|HTTP\/1\.1 4|":status":4|grpc-status[":]+ ?16/);
@@ -187,7 +187,7 @@ describe.each(Object.entries(ways))("over %s", (name, way) => {
 
 describe("with `authenticate`", () => {
   it.each(Object.entries(ways))(
-    "two Authorization headers are refused over %s before it is called",
+    "two Authorization headers are refused over %s before authenticate is called",
     async (name, way) => {
       let calls = 0;
       await using own = await start({

@@ -103,7 +103,7 @@ overEveryWire((start, wire) => {
     await send(served.client, from("owner", "bob"));
   });
 
-  it("a budget that an agent charges: the turn goes on, and the next new task is refused", async () => {
+  it("a turn goes on when its agent has charged the whole budget, and the next task is refused", async () => {
     const left: number[] = [];
     await using served = await limited(start, { owner: { tokens: "1000/day" } }, async function* ({ charge, text }) {
       left.push((await charge({ tokens: text === "much" ? 1500 : 400 })).left);

@@ -83,7 +83,7 @@ describe("a call whose body never comes is refused at once", () => {
     [`${service}/SendMessage`, "application/proto", /^HTTP\/1\.1 401 /],
     [`${service}/SendMessage`, "application/grpc-web+proto", /grpc-status: 16/],
     [`${service}/SendStreamingMessage`, "application/connect+json", /"code":"unauthenticated"/],
-  ])("at %s as %s", async (path, type, expected) => {
+  ])("a call whose body never comes is refused at once at %s as %s", async (path, type, expected) => {
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     const socket = connect(server.port, "127.0.0.1");
     let text = "";
@@ -98,15 +98,18 @@ describe("a call whose body never comes is refused at once", () => {
     socket.destroy();
   });
 
-  it.each(["SendMessage", "SendStreamingMessage"])("of %s over gRPC", async (method) => {
-    const session = connectHttp2(`http://127.0.0.1:${server.port}`);
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    const call = session.request({
-      ...{ ":method": "POST", ":path": `${service}/${method}`, te: "trailers" },
-      ...{ "content-type": "application/grpc", "a2a-version": "1.0" },
-    });
-    call.on("response", (headers) => resolve(headers["grpc-status"])).on("error", reject);
-    expect(await promise).toBe("16");
-    session.destroy();
-  });
+  it.each(["SendMessage", "SendStreamingMessage"])(
+    "a call whose body never comes is refused at once for %s over gRPC",
+    async (method) => {
+      const session = connectHttp2(`http://127.0.0.1:${server.port}`);
+      const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+      const call = session.request({
+        ...{ ":method": "POST", ":path": `${service}/${method}`, te: "trailers" },
+        ...{ "content-type": "application/grpc", "a2a-version": "1.0" },
+      });
+      call.on("response", (headers) => resolve(headers["grpc-status"])).on("error", reject);
+      expect(await promise).toBe("16");
+      session.destroy();
+    },
+  );
 });

@@ -162,7 +162,7 @@ const optionsOf = ({ scheme }: Row) => ({
 overEveryWire((_, wire) => {
   // No proxy stands before a call within the process.
   const here = Object.entries(rows).filter(([name]) => wire !== "in-process" || !name.includes("proxy"));
-  it.each(here)("%s lets in callers with the right credential alone", async (_, row) => {
+  it.each(here)("the scheme %s lets in callers with the right credential alone", async (_, row) => {
     const principals: Principal[] = [];
     await using served = await startAgent(wire, {
       ...optionsOf(row),
@@ -222,7 +222,7 @@ interface ShownCard {
 }
 
 describe("the card", () => {
-  it.each(Object.entries(rows))("declares %s, and what is required, in each version", async (name, row) => {
+  it.each(Object.entries(rows))("the card declares %s, and what is required, in each version", async (name, row) => {
     await using served = await startAgent("JSONRPC", { ...optionsOf(row), agent: async () => reply("welcome") });
     const cardOf = async (version: string) => {
       const url = `${served.server.url}/.well-known/agent-card.json`;

@@ -158,23 +158,23 @@ describe("the answer over HTTP", () => {
     });
   }
 
-  it("challenges by each scheme that would do", async () => {
+  it("the answer to a caller without a credential challenges by each scheme that would do", async () => {
     const { status, headers } = await post({});
     expect([status, headers.get("www-authenticate")]).toEqual([401, anyChallenge]);
   });
 
-  it("says what is wrong with a token", async () => {
+  it("the answer to a wrong token says what is wrong with it", async () => {
     const { status, headers } = await post(bearer(token({ exp: 1 })));
     const wrong = 'Bearer error="invalid_token", error_description="the token has expired"';
     expect([status, headers.get("www-authenticate")]).toEqual([401, anyChallenge.replace("Bearer", wrong)]);
   });
 
-  it("names the missing scopes", async () => {
+  it("the answer to a token without scopes names the missing ones", async () => {
     const { status, headers } = await post(bearer(token()));
     expect([status, headers.get("www-authenticate")]).toEqual([403, 'Bearer error="insufficient_scope", scope="book"']);
   });
 
-  it("refuses by headers before a byte of the body is read", async () => {
+  it("a caller is refused by its headers before a byte of the body is read", async () => {
     await using served = await startAgent("JSONRPC", { auth, card, agent: async () => reply("welcome") });
     const first = new TextEncoder().encode("{");
     const body = new ReadableStream({ start: (source) => source.enqueue(first), pull: () => new Promise(() => {}) });
@@ -200,7 +200,7 @@ describe("the card", () => {
     return (await answer.json()) as ShownCard;
   }
 
-  it("shows schemes and requirements in the form of 1.0, to everybody", async () => {
+  it("the card shows schemes and requirements in the form of 1.0, to everybody", async () => {
     const { securitySchemes, securityRequirements, skills } = await cardOf("1.0");
     expect(securitySchemes).toEqual({
       user: { httpAuthSecurityScheme: { scheme: "Bearer", bearerFormat: "JWT" } },
@@ -215,7 +215,7 @@ describe("the card", () => {
     expect(skills[1].securityRequirements).toBeUndefined();
   });
 
-  it.each(["0.3", "0.2"])("shows them in the form of %s", async (version) => {
+  it.each(["0.3", "0.2"])("the card shows schemes and requirements in the form of %s", async (version) => {
     const { securitySchemes, security } = await cardOf(version);
     expect(securitySchemes).toMatchObject({
       user: { type: "http", scheme: "Bearer", bearerFormat: "JWT" },
@@ -224,7 +224,7 @@ describe("the card", () => {
     expect(security).toEqual([{ user: [] }, { service: [], desk: [] }]);
   });
 
-  it("shows what 0.1 has room for", async () => {
+  it("the card shows the schemes that 0.1 has room for", async () => {
     expect((await cardOf("0.1")).authentication.schemes).toEqual(["Bearer"]);
   });
 });

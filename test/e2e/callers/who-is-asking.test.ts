@@ -93,7 +93,7 @@ overEveryWire((start) => {
   });
 
   // Requirements: V1-ERR-4, V1-ERR-5, V1-AUTH-6, V03-AUTH-2
-  it("a caller without permission gets that error, and nothing is executed", async () => {
+  it("a caller without permission gets permissionDenied, and nothing is executed", async () => {
     const { served, turns } = await guarded(start);
     await using _ = served;
     const error = await errorOf(served.client.sendMessage(say("go"), as("mallory")));

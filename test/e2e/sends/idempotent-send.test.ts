@@ -90,7 +90,7 @@ it("a message may be retried over any binding, and at another server of the stor
   expect(runs).toBe(1);
 });
 
-it("the card lists the extension as optional, and the answer reports it as activated", async () => {
+it("the card lists the idempotent-send extension as optional, and the answer activates it", async () => {
   await using served = await startAgent("JSONRPC", { agent: async () => reply("pong") });
   const { capabilities } = served.server.card;
   expect(capabilities?.extensions).toMatchObject([{ uri: idempotentSendExtension, required: false }, {}, {}]);

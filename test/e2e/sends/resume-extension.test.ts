@@ -80,7 +80,7 @@ overEach(wiresThat("activate extensions"), (start, wire) => {
     expect(runs).toBe(1);
   });
 
-  it("a message has no id", async () => {
+  it("a message carries no event id", async () => {
     await using served = await start({ agent: async () => reply("pong") });
     const items = await itemsOf(served.transport.sendStreamingMessage(say("x"), marked));
     expect(items.map(lineOf)).toEqual(['message "pong"']);
@@ -88,7 +88,7 @@ overEach(wiresThat("activate extensions"), (start, wire) => {
   });
 });
 
-it("a card lists the extension, unless its agent does not stream", async () => {
+it("a card lists the resume extension, unless its agent does not stream", async () => {
   const card = { name: "Unary", description: "Does not stream", version: "1", capabilities: { streaming: false } };
   const uris = async (options: object) => {
     await using served = await startAgent("JSONRPC", { agent: threeEvents, ...options });
@@ -98,7 +98,7 @@ it("a card lists the extension, unless its agent does not stream", async () => {
   expect(await uris({ card })).not.toContain(resumeExtension);
 });
 
-it("the author may list the extension as required", async () => {
+it("the author may list the resume extension as required", async () => {
   const extensions = [{ uri: resumeExtension, required: true }];
   const card = { name: "Strict", description: "Wants ids", version: "1", extensions };
   await using served = await startAgent("GRPC", { agent: threeEvents, card });

@@ -101,7 +101,7 @@ overEach(wiresThat("number events"), (start) => {
     ["one of another incarnation", (id: string) => id.replace(/\.[^.]+(\.[^.]+)$/, ".other$1")],
     ["one with a number that is too large", (id: string) => `${id}zzzzzzzzzzzzzzzzzzzz`],
     ["an endless one", () => "x".repeat(5000)],
-  ])("%s gives a subscription a fresh snapshot, never an error", async (_, forge) => {
+  ])("the event id %s gives a subscription a fresh snapshot, never an error", async (_, forge) => {
     await using served = await start({ agent: threeEvents });
     const { id, items } = await run(served);
     const after = forge(items[1]?.id ?? "");
@@ -121,7 +121,7 @@ overEach(wiresThat("number events"), (start) => {
   });
 
   it.each(["not an id", "019a0000-0000-7000-8000-000000000000.x.3"])(
-    "a send with an id that means nothing to it is executed: %s",
+    "a send with an event id that means nothing to it is executed: %s",
     async (after) => {
       await using served = await start({ agent: threeEvents });
       const items = await itemsOf(served.client.sendStreamingMessage(say("x"), { after }));

@@ -21,7 +21,7 @@ overEveryWire((start) => {
     expect(config).toMatchObject({ taskId: task.id, url: "http://127.0.0.1:9/hook" });
   });
 
-  it("the same error after an event fails the task, with its public message", async () => {
+  it("an error after an event fails the task, with its public message", async () => {
     await using served = await start({
       async *agent() {
         yield working();
@@ -125,20 +125,26 @@ overEach(wiresThat("tell the agent's answer"), (start) => {
   afterAll(() => served[Symbol.asyncDispose]());
 
   // Requirements: V1-ERR-1, V1-ERR-14, V1-ERR-17, V1-ERR-19, V1-EQ-3, V03-TRANS-3, V03-GRPC-3
-  it.each(errorCodes)("%s thrown before the first event is the answer, and nothing is stored", async (code) => {
-    thrown = code;
-    // JSON-RPC has one error for unaccepted content and for an unreadable body.
-    const isNamed = code === "unsupportedMediaType" && wireRow(served.wire).binding === "JSONRPC";
-    const publicCode = isNamed ? "contentTypeNotSupported" : code;
-    for (const call of [served.client.sendMessage(say("go"), {}), served.client.sendStreamingMessage(say("go"), {})]) {
-      expect(await errorOf(call)).toMatchObject(
-        errorOverWire(served.wire, {
-          code: publicCode,
-          message: formatErrorMessage(publicCode, "just so"),
-          metadata: { a: "b" },
-        }),
-      );
-    }
-    expect((await served.clientOver("in-process").listTasks(requestOf("listTasks"), {})).totalSize).toBe(0);
-  });
+  it.each(errorCodes)(
+    "the error %s thrown before the first event is the answer, and nothing is stored",
+    async (code) => {
+      thrown = code;
+      // JSON-RPC has one error for unaccepted content and for an unreadable body.
+      const isNamed = code === "unsupportedMediaType" && wireRow(served.wire).binding === "JSONRPC";
+      const publicCode = isNamed ? "contentTypeNotSupported" : code;
+      for (const call of [
+        served.client.sendMessage(say("go"), {}),
+        served.client.sendStreamingMessage(say("go"), {}),
+      ]) {
+        expect(await errorOf(call)).toMatchObject(
+          errorOverWire(served.wire, {
+            code: publicCode,
+            message: formatErrorMessage(publicCode, "just so"),
+            metadata: { a: "b" },
+          }),
+        );
+      }
+      expect((await served.clientOver("in-process").listTasks(requestOf("listTasks"), {})).totalSize).toBe(0);
+    },
+  );
 });

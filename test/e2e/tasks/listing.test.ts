@@ -41,7 +41,7 @@ async function pages(served: ServedAgent, fields: Partial<RequestOf<"listTasks">
 
 overEach(wiresThat("list tasks"), (start, wire) => {
   // Requirements: V1-LIST-8, V1-PRES-4
-  it("an empty list has every member", async () => {
+  it("an empty list of tasks has every member", async () => {
     await using served = await start({ agent });
     const page = await served.client.listTasks(requestOf("listTasks"), {});
     expect(page).toMatchObject({ tasks: [], nextPageToken: "", pageSize: 50, totalSize: 0 });
@@ -90,7 +90,7 @@ overEach(wiresThat("list tasks"), (start, wire) => {
   });
 
   // Requirements: V1-LIST-2, V1-LIST-7
-  it("pages add up to the whole list, each task once, whatever their size", async () => {
+  it("pages of tasks add up to the whole list, each task once, whatever their size", async () => {
     const clock = createVirtualClock();
     await using served = await start({ clock, agent });
     const newestFirst = idsOf(await make(served, clock, ["done", "bad", "ask", "done", "done"])).reverse();

@@ -19,7 +19,7 @@ async function withTask(start: StartAgent): Promise<{ readonly served: ServedAge
 }
 
 overEveryWire((start) => {
-  it("an ended task accepts one, keeps it, and calls no webhook", async () => {
+  it("an ended task accepts a push configuration, keeps it, and calls no webhook", async () => {
     await using hook = await webhook();
     const served = await start({ push: { allow: "loopback" }, agent: async () => completed() });
     const { client } = served;
@@ -35,7 +35,7 @@ overEveryWire((start) => {
     expect(hook.calls).toEqual([]);
   });
 
-  it("neither its token nor its credentials are told, by any operation", async () => {
+  it("neither the token nor the credentials of a push configuration are told, by any operation", async () => {
     const { served, taskId } = await withTask(start);
     await using _ = served;
     const { client } = served;
@@ -56,7 +56,7 @@ overEveryWire((start) => {
   });
 
   // Requirements: V1-PCFG-7, V1-PCFG-10, V1-PCFG-11
-  it("deleting is permanent and idempotent", async () => {
+  it("deleting a push configuration is permanent and idempotent", async () => {
     const { served, taskId } = await withTask(start);
     await using _ = served;
     await served.client.createTaskPushNotificationConfig(config({ taskId, id: "a" }), {});
@@ -68,7 +68,7 @@ overEveryWire((start) => {
   });
 
   // Requirements: V1-PCFG-4, V1-PCFG-7, V03-PUSH-2
-  it("all four answer not found for an unknown task", async () => {
+  it("all four operations of push configurations answer not found for an unknown task", async () => {
     const { served } = await withTask(start);
     await using _ = served;
     const { client } = served;
@@ -84,7 +84,7 @@ overEveryWire((start) => {
   });
 
   // Requirements: V1-PCFG-1, V1-CAP-1
-  it("an agent without push notifications refuses all four, and a configuration in a send", async () => {
+  it("an agent without push notifications refuses all four operations, and a configuration in a send", async () => {
     let turns = 0;
     await using served = await start({
       async agent() {
@@ -110,7 +110,7 @@ overEveryWire((start) => {
 
   // Requirements: V03-RPC-11
   it.each(["not a url", "ftp://x.example/", "http://", "https://user:pw@x.example/", "http://x.example:99999/"])(
-    "an address that no webhook has is refused and named: %j",
+    "a push configuration with an address that no webhook has is refused with the field named: %j",
     async (bad) => {
       const { served, taskId } = await withTask(start);
       await using _ = served;
@@ -124,7 +124,7 @@ overEveryWire((start) => {
   );
 
   // Requirements: V1-PUSH-8, V1-PUSH-18, V03-PUSH-6
-  it("an address outside the allowed ones is refused", async () => {
+  it("a push configuration with an address outside the allowed ones is refused", async () => {
     const { served, taskId } = await withTask(start);
     await using _ = served;
     for (const far of ["http://10.0.0.1/", "http://169.254.169.254/latest", "http://[fd00::1]/"]) {
@@ -134,7 +134,7 @@ overEveryWire((start) => {
   });
 
   // Requirements: V1-SEC-24
-  it("a line break in a header value is refused, with the field named", async () => {
+  it("a line break in a header value of a push configuration is refused, with the field named", async () => {
     const { served, taskId } = await withTask(start);
     await using _ = served;
     const evil = "a\r\nX-Evil: 1";
@@ -154,7 +154,7 @@ overEveryWire((start) => {
 
 overEach(wiresThat("keep several push configurations"), (start) => {
   // Requirements: V1-PCFG-5, V1-PCFG-6, V1-PCFG-8, V1-PUSH-9, V1-SEC-14, V03-PUSH-1
-  it("a configuration gets an id, is listed, and is returned without its credentials", async () => {
+  it("a push configuration gets an id, is listed, and is returned without its credentials", async () => {
     const { served, taskId } = await withTask(start);
     await using _ = served;
     const { client } = served;
@@ -180,7 +180,7 @@ overEach(wiresThat("keep several push configurations"), (start) => {
     expect(list).toMatchObject({ configs: [pushConfig, named], nextPageToken: "" });
   });
 
-  it("a configuration with a used id replaces the old one", async () => {
+  it("a push configuration with a used id replaces the old one", async () => {
     const { served, taskId } = await withTask(start);
     await using _ = served;
     await served.client.createTaskPushNotificationConfig(config({ taskId, id: "a" }), {});
@@ -192,7 +192,7 @@ overEach(wiresThat("keep several push configurations"), (start) => {
     expect(configs.map(({ id, url }) => `${id} ${url}`)).toEqual([`a ${url}/2`]);
   });
 
-  it("an eleventh configuration of a task is refused", async () => {
+  it("an eleventh push configuration of a task is refused", async () => {
     const { served, taskId } = await withTask(start);
     await using _ = served;
     for (let count = 0; count < 10; count++)
@@ -205,7 +205,7 @@ overEach(wiresThat("keep several push configurations"), (start) => {
 
 overEach(wiresThat("page push configurations"), (start) => {
   // Requirements: V1-PCFG-8
-  it("the list comes in pages when asked to", async () => {
+  it("the list of push configurations comes in pages when asked to", async () => {
     const { served, taskId } = await withTask(start);
     await using _ = served;
     for (const id of ["a", "b c", "d"])
@@ -224,14 +224,14 @@ overEach(wiresThat("page push configurations"), (start) => {
 
 overEach(wiresThat("keep several push configurations"), (start) => {
   // Requirements: V03-PUSH-2
-  it("a missing address is refused, with the field named", async () => {
+  it("a push configuration without an address is refused, with the field named", async () => {
     const { served, taskId } = await withTask(start);
     await using _ = served;
     const error = await errorOf(served.client.createTaskPushNotificationConfig(config({ taskId, url: "" }), {}));
     expectWrong(served.wire, error, "url");
   });
 
-  it("all are listed at once without a page size", async () => {
+  it("all push configurations are listed at once without a page size", async () => {
     const { served, taskId } = await withTask(start);
     await using _ = served;
     const ids = ["a", "b c", "d"];
@@ -245,7 +245,7 @@ overEach(wiresThat("keep several push configurations"), (start) => {
 });
 
 overEach(wiresOf("0.1"), (start) => {
-  it("a task has one configuration; a new one replaces it, and one without an address deletes it", async () => {
+  it("a task of 0.1 has one push configuration: a new one replaces it, one without an address deletes it", async () => {
     const { served, taskId } = await withTask(start);
     await using _ = served;
     const { client } = served;

@@ -39,29 +39,29 @@ const paths = ["/.well-known/agent-card.json", "/http-json/tasks", "/healthz", "
 
 describe("a request over HTTP/1.1", () => {
   it.each(paths.flatMap((path) => twice.map((lines) => [path, lines] as const)))(
-    "for %s with two Host headers is refused: %j",
+    "an HTTP/1.1 request for %s with two Host headers is refused: %j",
     async (path, lines) => {
       expect(await statusLine(port, path, lines)).toBe("HTTP/1.1 400 Bad Request");
     },
   );
 
-  it("with one is answered, even if other headers repeat or look alike", async () => {
+  it("an HTTP/1.1 request with one Host header is answered, even if other headers repeat or look alike", async () => {
     const lines = ["Host: a.example", "Accept: a/b", "Accept: c/d", "Hosts: x", "X-Host: y"];
     expect(await statusLine(port, "/.well-known/agent-card.json", lines)).toBe("HTTP/1.1 200 OK");
   });
 
-  it.each(paths)("for %s whose target is a URL at another host is refused", async (path) => {
+  it.each(paths)("an HTTP/1.1 request for %s whose target is a URL at another host is refused", async (path) => {
     for (const target of [`http://b.example${path}`, `http://a.example:81${path}`]) {
       expect(await statusLine(port, target, ["Host: a.example"])).toBe("HTTP/1.1 400 Bad Request");
     }
   });
 
-  it("whose target is a URL at its own host is answered", async () => {
+  it("an HTTP/1.1 request whose target is a URL at its own host is answered", async () => {
     const target = "http://A.example:80/.well-known/agent-card.json";
     expect(await statusLine(port, target, ["Host: a.example"])).toBe("HTTP/1.1 200 OK");
   });
 
-  it("is also refused by a mounted agent", async () => {
+  it("an HTTP/1.1 request with two Host headers is also refused by a mounted agent", async () => {
     await using mounted = await createAgent({ card, agent, allowedHosts: ["a"] });
     const app = new Koa().use(await mounted.koa());
     await using node = await serveHttp(createServer(mounted.nodeListener()));
@@ -90,7 +90,7 @@ describe("a request over HTTP/2", () => {
     [{ ":authority": "a.example", host: "b.example" }, 400],
     [{ ":authority": "a.example", host: "A.example" }, 200],
     [{ ":authority": "a.example" }, 200],
-  ] as const)("with %j gets %i", async (headers, wanted) => {
+  ] as const)("an HTTP/2 request with %j gets %i", async (headers, wanted) => {
     expect(await status({ ...headers })).toBe(wanted);
   });
 });

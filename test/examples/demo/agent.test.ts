@@ -106,20 +106,26 @@ describe("the text analyst", () => {
       name: null,
       sections: tableSections,
     },
-  ])("reports on $what, once for people and once for programs", async ({ part, mediaType, name, sections }) => {
-    const { status, artifacts } = await send([part]);
-    expect(status.state).toBe("TASK_STATE_COMPLETED");
-    expect(artifacts).toMatchObject([
-      { name: "report.md", parts: [{ mediaType: "text/markdown" }] },
-      { name: "figures.json", parts: [{ data: { documents: [{ name, mediaType }] }, mediaType: "application/json" }] },
-    ]);
-    const [report, figures] = artifacts ?? [];
-    const headings = report?.parts[0]?.text?.match(/^#+ .*$/gm);
-    expect(headings).toEqual(["# Text analysis", ...sections.map((title) => `## ${title}`)]);
-    expect(figures?.parts[0]?.data?.documents[0]?.sections.map(({ title }) => title)).toEqual(sections);
-  });
+  ])(
+    "the text analyst reports on $what, once for people and once for programs",
+    async ({ part, mediaType, name, sections }) => {
+      const { status, artifacts } = await send([part]);
+      expect(status.state).toBe("TASK_STATE_COMPLETED");
+      expect(artifacts).toMatchObject([
+        { name: "report.md", parts: [{ mediaType: "text/markdown" }] },
+        {
+          name: "figures.json",
+          parts: [{ data: { documents: [{ name, mediaType }] }, mediaType: "application/json" }],
+        },
+      ]);
+      const [report, figures] = artifacts ?? [];
+      const headings = report?.parts[0]?.text?.match(/^#+ .*$/gm);
+      expect(headings).toEqual(["# Text analysis", ...sections.map((title) => `## ${title}`)]);
+      expect(figures?.parts[0]?.data?.documents[0]?.sections.map(({ title }) => title)).toEqual(sections);
+    },
+  );
 
-  it("reads all text of a message as one document, and each file as its own", async () => {
+  it("the text analyst reads all text of a message as one document, and each file as its own", async () => {
     const parts = [
       { text: "One." },
       fileOf("a\n1", { filename: "a.csv" }),
@@ -134,7 +140,7 @@ describe("the text analyst", () => {
     expect(artifacts[1]?.parts[0]?.data?.documents.map(({ name }) => name)).toEqual([null, "a.csv", "b.json"]);
   });
 
-  it("streams the report section by section", async () => {
+  it("the text analyst streams the report section by section", async () => {
     const operation = findOperation("sendStreamingMessage");
     const request = adapter
       .codec(operation)
@@ -161,7 +167,7 @@ describe("the text analyst", () => {
     ]);
   });
 
-  it("asks for a missing text, and continues with the answer", async () => {
+  it("the text analyst asks for a missing text, and continues with the answer", async () => {
     const question = await send([{ text: " \n" }, fileOf("", { filename: "empty.txt" })]);
     expect(question.status.state).toBe("TASK_STATE_INPUT_REQUIRED");
     expect(question.status.message?.parts[0]?.text).toContain("What shall I analyse?");
@@ -182,7 +188,7 @@ describe("the text analyst", () => {
     { accepted: ["*/*"], mediaTypes: ["text/markdown", "application/json"] },
     { accepted: ["text/plain", "application/json"], mediaTypes: ["text/plain", "application/json"] },
     { accepted: ["image/png"], mediaTypes: ["text/markdown", "application/json"] },
-  ])("makes what its caller accepts: $accepted", async ({ accepted, mediaTypes }) => {
+  ])("the text analyst makes what its caller accepts: $accepted", async ({ accepted, mediaTypes }) => {
     const { artifacts = [] } = await send([{ text: "One." }], {}, { acceptedOutputModes: accepted });
     expect(artifacts.map(({ parts }) => parts[0]?.mediaType)).toEqual(mediaTypes);
   });
@@ -233,7 +239,7 @@ describe("the text analyst", () => {
       code: "contentTooLarge",
       message: `${maxBytes + 1} bytes to analyse are over this agent's limit of ${maxBytes}`,
     },
-  ])("refuses a part $what and makes no task", async ({ part, code, message }) => {
+  ])("the text analyst refuses a part $what and makes no task", async ({ part, code, message }) => {
     await expect(send([part], { contextId: "refused" })).rejects.toMatchObject({ code, message });
     const listed = await transport.listTasks(
       { $typeName: "lf.a2a.v1.ListTasksRequest", tenant: "", contextId: "refused", status: 0, pageToken: "" },
@@ -242,7 +248,7 @@ describe("the text analyst", () => {
     expect(listed.totalSize).toBe(0);
   });
 
-  it("reads a value without a kind, which gRPC can carry, as null", () => {
+  it("the text analyst reads a value without a kind, which gRPC can carry, as null", () => {
     const part = data([]);
     part.content = {
       case: "data",
@@ -251,7 +257,7 @@ describe("the text analyst", () => {
     expect(documentsOf([part])).toMatchObject([{ mediaType: "application/json", content: "[null]" }]);
   });
 
-  it("reads as much as its limit allows", async () => {
+  it("the text analyst reads as much as its limit allows", async () => {
     const { status } = await send([{ text: "word ".repeat(Math.floor(maxBytes / 5)) }]);
     expect(status.state).toBe("TASK_STATE_COMPLETED");
   });

@@ -20,7 +20,7 @@ describe("media type", () => {
     ["image.png", "Text/CSV; charset=UTF-8", "text/csv"],
     ["notes.txt", "image/png", "image/png"],
     [undefined, " application/json ", "application/json"],
-  ])("of the file %j declared as %j is %j", (filename, declared, mediaType) => {
+  ])("the media type of the file %j declared as %j is %j", (filename, declared, mediaType) => {
     expect(mediaTypeOf(filename, declared)).toBe(mediaType);
   });
 });
@@ -31,19 +31,19 @@ describe("report", () => {
     ["text/markdown; charset=utf-8", "# Some text", textTitles],
     ["TEXT/CSV", "a,b\n1,2", tableTitles],
     ["application/json", "[1]", tableTitles],
-  ])("on %s has its sections in order", (mediaType, content, titles) => {
+  ])("the report on %s has its sections in order", (mediaType, content, titles) => {
     expect(report(mediaType, content).map(({ title }) => title)).toEqual(titles);
   });
 
   it.each(supportedMediaTypes.filter((type) => type !== "application/json"))(
-    "on empty %s has every section",
+    "the report on empty %s has every section",
     (type) => {
       const titles = report(type, "").map(({ title }) => title);
       expect(titles).toEqual(type === "text/csv" ? tableTitles : textTitles);
     },
   );
 
-  it("on text reports its figures in words and as data", () => {
+  it("the report on text gives its figures in words and as data", () => {
     const [size, words, time, terms, ease] = report("text/plain", "Tasks run. Tasks end.", "my_notes.txt");
     expect(size?.markdown).toBe("- my\\_notes.txt (text/plain)\n- 21 bytes\n- 21 characters\n- 1 line");
     expect(size?.figures).toEqual({
@@ -59,12 +59,12 @@ describe("report", () => {
     expect(ease?.markdown).toContain("very easy");
   });
 
-  it("on Markdown counts headings, links and code blocks", () => {
+  it("the report on Markdown counts headings, links and code blocks", () => {
     const [, words] = report("text/markdown", "# A\n\n[b](c)\n");
     expect(words?.figures).toMatchObject({ headings: 1, links: 1, codeBlocks: 0 });
   });
 
-  it("on CSV lists types, missing values and ranges", () => {
+  it("the report on CSV lists types, missing values and ranges", () => {
     const [shape, columns, missing, ranges] = report("text/csv", "city;people\nUlm;126000\nBonn;\n");
     expect(shape?.figures).toMatchObject({ rows: 2, columns: 2, separator: "semicolon" });
     expect(columns?.markdown).toBe("| Column | Type |\n| --- | --- |\n| city | text |\n| people | integer |");
@@ -74,7 +74,7 @@ describe("report", () => {
     expect(ranges?.markdown).toContain("| people | 126,000 to 126,000, mean 126,000 |");
   });
 
-  it("on JSON reports its depth and counts", () => {
+  it("the report on JSON gives its depth and counts", () => {
     const [shape] = report("application/json", '[{"a":[1,2]}]');
     expect(shape?.figures).toMatchObject({ shape: "records", depth: 3, objects: 1, arrays: 2, scalars: 2 });
   });
@@ -87,7 +87,7 @@ describe("report", () => {
     ],
     ["application/json", "{", "invalid JSON at line 1, column 2: unexpected end of the text"],
     ["text/csv", "a\n1,2", "invalid CSV at line 2: the field count is 2, in the header it is 1"],
-  ])("throws at the call for %s with content %j", (mediaType, content, message) => {
+  ])("the report throws at the call for %s with content %j", (mediaType, content, message) => {
     expect(() => sections({ mediaType, content })).toThrow(new UnreadableFile(message));
   });
 });
@@ -98,7 +98,7 @@ describe("bounds", () => {
     {},
   ]);
 
-  it("lists 50 columns and says how many more there are", () => {
+  it("the report lists 50 columns and says how many more there are", () => {
     const [, columns, missing, ranges] = report("application/json", wide);
     expect(columns?.figures["columns"]).toHaveLength(50);
     expect(columns?.markdown).toContain("… and 2,950 more columns.");
@@ -113,19 +113,19 @@ describe("bounds", () => {
     ["text/csv", `${"h,".repeat(5e5)}h`],
     ["text/plain", "w".repeat(1e6)],
     ["text/plain", Array.from({ length: 1e5 }, (_, i) => `word${i}`).join(" ")],
-  ])("keeps the report on 1 MB of %s small", (mediaType, content) => {
+  ])("the report on 1 MB of %s stays small", (mediaType, content) => {
     for (const section of report(mediaType, content, "n".repeat(1e5))) {
       expect(JSON.stringify(section).length).toBeLessThan(16_384);
     }
   });
 
-  it("keeps names of the sender from breaking the table or the page", () => {
+  it("the report keeps names of the sender from breaking the table or the page", () => {
     const [, columns] = report("text/csv", '"a|b\n<script>\ud800"\n1');
     expect(columns?.markdown.split("\n").at(-1)).toBe("| a\\|b \\<script\\>\ufffd | integer |");
     expect(columns?.figures["columns"]).toEqual([{ name: "a|b <script>\ufffd", type: "integer" }]);
   });
 
-  it("has only figures that JSON can carry", () => {
+  it("the report has only figures that JSON can carry", () => {
     const all = report("application/json", '[1e999, -1e999, 1e308, 1e308, "x", {"a":[]}]');
     expect(JSON.parse(JSON.stringify(all))).toEqual(all);
   });

@@ -70,7 +70,7 @@ describe("CSV", () => {
       ],
     ],
     ["the name __proto__", "__proto__\n1", [["__proto__", 1]]],
-  ])("with %s is read", (_case, csv, columns) => {
+  ])("CSV with %s is read", (_case, csv, columns) => {
     expect(namesAndValues(csv)).toEqual(columns);
   });
 
@@ -80,7 +80,7 @@ describe("CSV", () => {
     ["\t", "a, b\tc\td\n1\t2\t3"],
     [",", '"a;b;c;d",e\n1,2'],
     [",", "single\n1;2"],
-  ])("has its separator %j detected in %j", (separator, csv) => {
+  ])("CSV has its separator %j detected in %j", (separator, csv) => {
     expect(tableFromCsv(csv).separator).toBe(separator);
   });
 
@@ -100,7 +100,7 @@ describe("CSV", () => {
     ["9007199254740993", "9007199254740993"],
     ["NaN", "NaN"],
     ["yes", "yes"],
-  ])("reads the cell %s as %j", (cell, value) => {
+  ])("the CSV cell %s is read as %j", (cell, value) => {
     expect(tableFromCsv(`a;b\n${cell};`).columns[0]?.values).toEqual([value]);
   });
 
@@ -111,21 +111,21 @@ describe("CSV", () => {
     ['a,b\n5" pipe,2', "invalid CSV at line 2: a quote inside a field that is not quoted"],
     ['a,b\r1\r\n,2\n"3"4,5', "invalid CSV at line 2: the field count is 1, in the header it is 2"],
     ['a,b\r1,"x\n"\r\n"3"4,5', "invalid CSV at line 4: text behind a closing quote"],
-  ])("%j is unreadable, and the message names the line", (csv, message) => {
+  ])("the CSV %j is unreadable, and the message names the line", (csv, message) => {
     expect(complaintOf(() => tableFromCsv(csv))).toBe(message);
   });
 
-  it("complains briefly even about a huge field", () => {
+  it("the CSV reader complains briefly even about a huge field", () => {
     expect(complaintOf(() => tableFromCsv(`a,b\n${"x".repeat(1e6)}",2`)).length).toBeLessThan(250);
   });
 
-  it("with a quoted field of 8 MB is read without exhausting the stack", () => {
+  it("CSV with a quoted field of 8 MB is read without exhausting the stack", () => {
     const field = `${"x".repeat(4)}""`.repeat(1_400_000);
     expect(tableFromCsv(`a\n"${field}"`).columns[0]?.values[0]).toHaveLength(7_000_000);
     expect(complaintOf(() => tableFromCsv(`a\n"${field}`))).toBe("invalid CSV at line 2: a quote that is never closed");
   });
 
-  it("of 1 MB is read in reasonable time", () => {
+  it("CSV of 1 MB is read in reasonable time", () => {
     const rows = 20_000;
     const csv = `id,name,day\n${Array.from({ length: rows }, (_, i) => `${i},"name ""${i}""; with, marks",2024-01-01T00:00:00Z`).join("\n")}`;
     const table = tableFromCsv(csv);
@@ -163,13 +163,13 @@ describe("JSON", () => {
       ],
       2,
     ],
-  ])("%s is read as %s", (json, shape, rows, columns, depth) => {
+  ])("the JSON %s is read as %s", (json, shape, rows, columns, depth) => {
     const table = tableFromJson(json);
     expect(table).toMatchObject({ shape, rows, depth });
     expect(table.columns.map(({ name, values }) => [name, ...values])).toEqual(columns);
   });
 
-  it("counts objects, arrays and scalars at every depth", () => {
+  it("the JSON figures count objects, arrays and scalars at every depth", () => {
     expect(tableFromJson('{"a":[1,{"b":null},[]],"c":"x"}')).toMatchObject({
       objects: 2,
       arrays: 2,
@@ -178,7 +178,7 @@ describe("JSON", () => {
     });
   });
 
-  it("survives documents nested deeper than the call stack", () => {
+  it("the JSON figures survive documents nested deeper than the call stack", () => {
     const depth = 200_000;
     expect(tableFromJson("[".repeat(depth) + "]".repeat(depth)).depth).toBe(depth);
     expect(complaintOf(() => tableFromJson("[".repeat(depth)))).toContain("unexpected end");
@@ -203,11 +203,11 @@ describe("JSON", () => {
     ['["a\nb"]', 'line 1, column 2: unexpected "\\""'],
     ["['a']", 'line 1, column 2: unexpected "\'"'],
     ["😀", 'line 1, column 1: unexpected "😀"'],
-  ])("%j is unreadable, and the message names the place", (json, place) => {
+  ])("the JSON %j is unreadable, and the message names the place", (json, place) => {
     expect(complaintOf(() => tableFromJson(json))).toBe(`invalid JSON at ${place}`);
   });
 
-  it("keeps a million different keys from costing a million columns per row", () => {
+  it("the JSON figures keep a million different keys from costing a million columns per row", () => {
     const json = JSON.stringify(Array.from({ length: 50_000 }, (_, i) => ({ [`key ${i}`]: i })));
     expect(tableFromJson(json).columns).toHaveLength(50_000);
   }, 5_000);
@@ -226,7 +226,7 @@ describe("a column", () => {
     ["empty", []],
     ["text", ["12", "true"]],
     ["text", [Number.POSITIVE_INFINITY]],
-  ])("is of type %s with values %j", (type, values) => {
+  ])("a column is of type %s with values %j", (type, values) => {
     expect(figuresOf(...values).type).toBe(type);
   });
 
@@ -242,15 +242,15 @@ describe("a column", () => {
     [["", "👍", "ab", "ab"], { kind: "text", minLength: 0, maxLength: 2, distinct: 3 }],
     [[1, "abc", [1]], { kind: "text", minLength: 1, maxLength: 3, distinct: 2 }],
     [[[1, 2], {}, { a: 1 }], { kind: "nested", minItems: 0, maxItems: 2 }],
-  ])("of %j has its range", (values, range) => {
+  ])("a column of %j has its range", (values, range) => {
     expect(figuresOf(...values).range).toEqual(range);
   });
 
-  it("without values has no range, and all of them missing", () => {
+  it("a column without values has no range, and all of them missing", () => {
     expect(columnFigures({ name: "c", values: [] }, 3)).toEqual({ name: "c", type: "empty", values: 0, missing: 3 });
   });
 
-  it("stops telling distinct values apart above a thousand", () => {
+  it("a column stops telling distinct values apart above a thousand", () => {
     const texts = Array.from({ length: 1001 }, (_, i) => `t${i}`);
     expect(figuresOf(...texts.slice(1)).range).toHaveProperty("distinct", 1000);
     expect(figuresOf(...texts).range).not.toHaveProperty("distinct");

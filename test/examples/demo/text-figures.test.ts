@@ -22,7 +22,7 @@ describe("size", () => {
     ["ne\u0301", { bytes: 4, characters: 2, lines: 1 }],
     ["👩‍👩‍👧🇩🇪👍🏽", { bytes: 34, characters: 3, lines: 1 }],
     ["漢字", { bytes: 6, characters: 2, lines: 1 }],
-  ])("of %j counts bytes, what a reader sees as characters, and lines", (text, figures) => {
+  ])("the size of %j counts bytes, what a reader sees as characters, and lines", (text, figures) => {
     expect(sizeFigures(text)).toEqual(figures);
   });
 });
@@ -43,19 +43,19 @@ describe("words, sentences and paragraphs", () => {
     ["Russian", "Мама мыла раму. Папа спал.", 5, 2, 1],
     ["Arabic", "مرحبا بالعالم. كيف حالك؟", 4, 2, 1],
     ["Thai, which has no spaces", "สวัสดีชาวโลก", 3, 1, 1],
-  ])("are counted in %s", (_case, text, words, sentences, paragraphs) => {
+  ])("words, sentences and paragraphs are counted in %s", (_case, text, words, sentences, paragraphs) => {
     const figures = plainWords(text);
     expect([figures.words, figures.sentences]).toEqual([words, sentences]);
     expect(proseOf(text, "plain").paragraphs).toBe(paragraphs);
   });
 
-  it("counts a byte order mark as no word", () => {
+  it("a byte order mark counts as no word", () => {
     expect([...plainWords("\uFEFFhello").counts]).toEqual([["hello", 1]]);
   });
 });
 
 describe("Markdown", () => {
-  it("counts headings, links and code blocks, and leaves headings out of the paragraphs", () => {
+  it("the Markdown figures count headings, links and code blocks, and no heading as a paragraph", () => {
     const text =
       '# Title\n\nA [link](https://a.example "t") and <https://b.example>.\n\nSetext\n---\n\n```ts\ncode\n```\n';
     const prose = proseOf(text, "markdown");
@@ -78,16 +78,16 @@ describe("Markdown", () => {
     ["front matter", "---\ntitle: no\n---\nbody", ["body"]],
     ["escapes", "\\*not emphasis\\*", ["not", "emphasis"]],
     ["a rule at the start", "---\n\nbody\n\n---\n\nmore", ["body", "more"]],
-  ])("does not count the markup of %s as words", (_case, text, words) => {
+  ])("the Markdown figures do not count the markup of %s as words", (_case, text, words) => {
     expect(markdownWords(text)).toEqual(words);
   });
 
-  it("counts no link or heading within code", () => {
+  it("the Markdown figures count no link or heading within code", () => {
     const prose = proseOf("`[a](b)`\n\n```\n# no\n[a](b)\n```", "markdown");
     expect(prose.markdown).toEqual({ headings: 0, links: 0, codeBlocks: 1 });
   });
 
-  it("leaves the markup alone in plain text", () => {
+  it("the markup is left alone in plain text", () => {
     expect(proseOf("# a", "plain").markdown).toBeUndefined();
   });
 });
@@ -98,13 +98,13 @@ describe("reading time", () => {
     [1, 1],
     [200, 60],
     [1000, 300],
-  ])("of %i words is %i seconds", (words, seconds) => {
+  ])("the reading time of %i words is %i seconds", (words, seconds) => {
     expect(readingSeconds(words)).toBe(seconds);
   });
 });
 
 describe("frequent terms", () => {
-  it("leave out stop words, numbers and single letters, and fold case and possessives", () => {
+  it("frequent terms leave out stop words, numbers and single letters, and fold case and possessives", () => {
     const text = "The agent's task is the Task of an agent. It isn't 42, x or AGENT.";
     expect(frequentTerms(plainWords(text))).toEqual([
       { term: "agent", count: 3 },
@@ -112,7 +112,7 @@ describe("frequent terms", () => {
     ]);
   });
 
-  it("are at most ten, ties in a fixed order", () => {
+  it("frequent terms are at most ten, ties in a fixed order", () => {
     const text = "m l k j i h g f e d c b a".replace(/\w/gu, "$&$&");
     expect(frequentTerms(plainWords(text)).map(({ term }) => term)).toEqual([
       "aa",
@@ -128,11 +128,11 @@ describe("frequent terms", () => {
     ]);
   });
 
-  it("work in other scripts", () => {
+  it("frequent terms work in other scripts", () => {
     expect(frequentTerms(plainWords("東京へ行く。東京は大きい。"), 1)).toEqual([{ term: "東京", count: 2 }]);
   });
 
-  it("are cut when a word is very long", () => {
+  it("frequent terms are cut when a word is very long", () => {
     expect(frequentTerms(plainWords("x".repeat(5000)))[0]?.term).toHaveLength(40);
   });
 });
@@ -147,11 +147,11 @@ describe("readability", () => {
     ["boxes", 2],
     ["readability", 5],
     ["naïve", 1],
-  ])("estimates the syllables of %s as %i", (word, syllables) => {
+  ])("the readability estimates the syllables of %s as %i", (word, syllables) => {
     expect(readingEase(plainWords(word))?.syllables).toBe(syllables);
   });
 
-  it("gives simple text a higher score than involved text", () => {
+  it("the readability gives simple text a higher score than involved text", () => {
     const simple = readingEase(plainWords("The cat sat on the mat. The dog ran to the red house."));
     const involved = readingEase(
       plainWords(
@@ -162,7 +162,7 @@ describe("readability", () => {
     expect(involved).toMatchObject({ level: "very difficult" });
   });
 
-  it.each(["", "123 456", "🎉", "私は学生です。", "Мама мыла раму."])("has no score for %j", (text) => {
+  it.each(["", "123 456", "🎉", "私は学生です。", "Мама мыла раму."])("the readability has no score for %j", (text) => {
     expect(readingEase(plainWords(text))).toBeUndefined();
   });
 });
@@ -199,7 +199,7 @@ describe("hostile and big input", () => {
         ] as [string, TextFormat][],
     ),
   )(
-    "reads much of %j as %s in reasonable time",
+    "much of %j is read as %s in reasonable time",
     (piece, format) => {
       const text = piece.repeat(size / piece.length);
       const figures = wordFigures(proseOf(`${text}x`, format));
@@ -208,7 +208,7 @@ describe("hostile and big input", () => {
     5_000,
   );
 
-  it("counts 1 MB of prose exactly", () => {
+  it("1 MB of prose is counted exactly", () => {
     const text = "The quick brown fox jumps over the lazy dog. ".repeat(23_302);
     const figures = plainWords(text);
     expect([figures.words, figures.sentences]).toEqual([9 * 23_302, 23_302]);

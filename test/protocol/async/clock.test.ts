@@ -2,14 +2,14 @@ import { describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/protocol/async/system-clock.js";
 
 describe("the machine's clock", () => {
-  it("returns the current time", () => {
+  it("the machine's clock returns the current time", () => {
     const before = Date.now();
     const now = systemClock.now();
     expect(now).toBeGreaterThanOrEqual(before);
     expect(now).toBeLessThanOrEqual(Date.now());
   });
 
-  it("calls once after the time has passed, and not if it was canceled", async () => {
+  it("the machine's clock calls once after the time has passed, and not if it was canceled", async () => {
     const called: string[] = [];
     await new Promise<void>((resolve) => {
       const takeBack = systemClock.after(1, () => called.push("taken back"));
@@ -20,7 +20,7 @@ describe("the machine's clock", () => {
     expect(called).toEqual(["called"]);
   });
 
-  it("waits longer than a timer of Node can, and is not early", async () => {
+  it("the machine's clock waits longer than a timer of Node can, and is not early", async () => {
     let called = false;
     const takeBack = systemClock.after(2 ** 31 + 5, () => {
       called = true;

@@ -5,7 +5,7 @@ import { createTestClock } from "../../../src/testing/test-clock.js";
 const never = new Promise<never>(() => {});
 
 describe("a pause", () => {
-  it("ends with its time", async () => {
+  it("a pause ends with its time", async () => {
     const clock = createTestClock();
     let isOver = false;
     const paused = pause(clock, 10, new AbortController().signal).then(() => {
@@ -17,7 +17,7 @@ describe("a pause", () => {
     await paused;
   });
 
-  it.each(["before it begins", "while it lasts"])("is cut short by any signal that aborts %s", async (when) => {
+  it.each(["before it begins", "while it lasts"])("a pause is cut short by any signal that aborts %s", async (when) => {
     const clock = createTestClock();
     const caller = new AbortController();
     const reason = new Error("enough");
@@ -30,7 +30,7 @@ describe("a pause", () => {
 });
 
 describe("a wait", () => {
-  it("with a time limit ends with what it waits for, or at the limit", async () => {
+  it("a wait with a time limit ends with what it waits for, or at the limit", async () => {
     const clock = createTestClock();
     await within(clock, 10, Promise.resolve());
     expect(clock.pending()).toEqual([]);
@@ -39,7 +39,7 @@ describe("a wait", () => {
     await late;
   });
 
-  it("is left when the signal aborts", async () => {
+  it("a wait is left when the signal aborts", async () => {
     const caller = new AbortController();
     expect(await unlessAborted(Promise.resolve("answer"), caller.signal)).toBe("answer");
     const left = unlessAborted(never, caller.signal);

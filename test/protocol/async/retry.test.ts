@@ -26,25 +26,25 @@ describe("pauses", () => {
     [{ firstMs: 20, maxMs: 100 }, [20, 40, 80, 100, 100]],
     [{ firstMs: 200, maxMs: 2000, factor: 1.5 }, [200, 300, 450, 675, 1012.5]],
     [{ firstMs: 100 }, [100, 200, 400, 800, 1600]],
-  ])("grow by %j", (growth, pauses) => {
+  ])("the pauses of retries grow by %j", (growth, pauses) => {
     expect(pauses.map((_, index) => backoffMs(index + 1, growth))).toEqual(pauses);
   });
 });
 
 describe("a retry", () => {
-  it("ends with the first success", async () => {
+  it("a retry ends with the first success", async () => {
     const plan = hasty((_, failures) => backoffMs(failures, { firstMs: 1 }));
     expect(await retry(failing(3), plan)).toBe("call 4");
     expect(plan.pauses).toEqual([1, 2, 4]);
   });
 
-  it("ends with the error that the plan gives up at", async () => {
+  it("a retry ends with the error that the plan gives up at", async () => {
     const plan = hasty((error) => (error instanceof Error && error.message === "failure 2" ? undefined : 0));
     await expect(retry(failing(5), plan)).rejects.toThrow("failure 2");
     expect(plan.pauses).toEqual([0]);
   });
 
-  it("ends with the reason of a signal that aborts while it pauses", async () => {
+  it("a retry ends with the reason of a signal that aborts while it pauses", async () => {
     const caller = new AbortController();
     const never = { after: () => () => {} };
     const run = retry(failing(5), { clock: never, pauseAfter: () => 1, signals: [undefined, caller.signal] });

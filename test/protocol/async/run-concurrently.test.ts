@@ -20,7 +20,7 @@ function recordWork() {
   return { startOrder, work, end };
 }
 
-it("begins items in their order, so many at a time", async () => {
+it("runConcurrently begins items in their order, so many at a time", async () => {
   const { startOrder, work, end } = recordWork();
   const all = runConcurrently([1, 2, 3, 4], 2, work);
   expect(startOrder).toEqual([1, 2]);
@@ -32,7 +32,7 @@ it("begins items in their order, so many at a time", async () => {
   await expect(all).resolves.toBeUndefined();
 });
 
-it("begins nothing after a failure, and fails once the others have ended", async () => {
+it("runConcurrently begins nothing after a failure, and fails once the others have ended", async () => {
   const { startOrder, work, end } = recordWork();
   let failed: unknown;
   const all = runConcurrently([1, 2, 3, 4], 2, work).catch((error: unknown) => {
@@ -46,7 +46,7 @@ it("begins nothing after a failure, and fails once the others have ended", async
   expect([startOrder, failed]).toEqual([[1, 2], torn]);
 });
 
-it("takes no item before it is begun", async () => {
+it("runConcurrently takes no item before it is begun", async () => {
   const { startOrder, work, end } = recordWork();
   let open = true;
   function* whileOpen(): Generator<number> {

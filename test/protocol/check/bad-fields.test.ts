@@ -46,18 +46,18 @@ function wrongValues({ fieldKind, message, scalar }: DescField): JsonValue[] {
 const places = operations.flatMap(({ method, input }) => placesOf(input).map((place) => ({ method, input, ...place })));
 
 describe.each(places)("$method $path", ({ input, path, field, wrap }) => {
-  it("is named when its value is of the wrong kind", () => {
+  it("a field is named when its value is of the wrong kind", () => {
     for (const value of wrongValues(field)) {
       const { violations } = readJson(input, wrap(value));
       expect([value, violations.map((violation) => violation.field)]).toEqual([value, [path]]);
     }
   });
 
-  it("may be null, which is unset", () => {
+  it("a field may be null, which is unset", () => {
     expect(readJson(input, wrap(null)).violations).toEqual([]);
   });
 
-  it("may be spelt as in the schema", () => {
+  it("a field may be spelt as in the schema", () => {
     const snake = JSON.parse(JSON.stringify(wrap(null)).replace(`"${field.jsonName}":null`, `"${field.name}":7e99`));
     const { violations } = readJson(input, snake);
     const takesNumbers = field.message?.typeName === "google.protobuf.Value";

@@ -31,7 +31,7 @@ describe.each(renamedOptions)("the option $before of 0.1", (row) => {
   const at = (members: object): object => (within === "" ? members : { [within]: members });
   const [old, present] = "values" in row ? (Object.entries(row.values)[0] ?? []) : [7, 7];
 
-  it(`is read as ${now}, with one warning`, async () => {
+  it(`a former option is read as ${now}, with one warning`, async () => {
     const warnings: (Error & { code?: string })[] = [];
     const note = (warning: Error): unknown => warnings.push(warning);
     process.on("warning", note);
@@ -51,7 +51,7 @@ describe.each(renamedOptions)("the option $before of 0.1", (row) => {
     );
   });
 
-  it("is refused beside its new name", () => {
+  it("a former option is refused beside its new name", () => {
     const both = { agents: { "/a": at({ [before]: old, [now]: present }) } };
     const path = `agents["/a"].${within === "" ? "" : `${within}.`}`;
     expect(() => renameOptions("serve()", both)).toThrow(
@@ -61,24 +61,24 @@ describe.each(renamedOptions)("the option $before of 0.1", (row) => {
 });
 
 describe("names of 0.1 are taken by", () => {
-  it("serve()", async () => {
+  it("names of 0.1 are taken by serve()", async () => {
     await using server = await serve({ ...options, port: 0, logger: false });
     expect(server.card.securitySchemes["token"]).toBeDefined();
   });
 
-  it("serve() for its agents, and agents.set()", async () => {
+  it("names of 0.1 are taken by serve() for its agents, and by agents.set()", async () => {
     await using server = await serve({ agents: { "/a": options }, port: 0, logger: false });
     await server.agents.set("/b", options);
     const cards = [...server.agents].map(({ card }) => Object.keys(card.securitySchemes));
     expect(cards).toEqual([["token"], ["token"]]);
   });
 
-  it("createAgent()", async () => {
+  it("names of 0.1 are taken by createAgent()", async () => {
     await using agent = await createAgent({ ...options, logger: false });
     expect(agent.card.securitySchemes["token"]).toBeDefined();
   });
 
-  it("connectTo()", async () => {
+  it("names of 0.1 are taken by connectTo()", async () => {
     await using client = await connectTo(options.agent, {
       authenticate: host.authenticate,
       declares: host.declares,
@@ -87,7 +87,7 @@ describe("names of 0.1 are taken by", () => {
     expect(client.card.securitySchemes["token"]).toBeDefined();
   });
 
-  it("gateway()", async () => {
+  it("names of 0.1 are taken by gateway()", async () => {
     await using server = await serve({ ...options, port: 0, logger: false });
     await using front = await gateway({ ...host, upstream: server.url, port: 0, logger: false });
     expect(front.card.securitySchemes["token"]).toBeDefined();
@@ -95,17 +95,20 @@ describe("names of 0.1 are taken by", () => {
 });
 
 describe("an option that is a constant now is refused with its value", () => {
-  it.each(Object.entries(removedOptions))("%s of a server", async (name, hint) => {
-    const limits: object = { [name]: 1 };
-    await expect(serve({ ...options, port: 0, limits })).rejects.toThrow(
-      new TypeError(`serve(): limits.${name} cannot be given: ${hint}`),
-    );
-  });
+  it.each(Object.entries(removedOptions))(
+    "the option %s of a server, which is a constant now, is refused with its value",
+    async (name, hint) => {
+      const limits: object = { [name]: 1 };
+      await expect(serve({ ...options, port: 0, limits })).rejects.toThrow(
+        new TypeError(`serve(): limits.${name} cannot be given: ${hint}`),
+      );
+    },
+  );
 
   it.each([
     ["probeTimeoutMs", "10 s"],
     ["snapshotTimeoutMs", "5 s"],
-  ])("%s of a client", async (name, value) => {
+  ])("the option %s of a client, which is a constant now, is refused with its value", async (name, value) => {
     const limits: ClientOptions["limits"] & object = { [name]: 1 };
     await expect(Client.connect("http://127.0.0.1:9", { limits })).rejects.toThrow(
       new TypeError(`Client.connect(): limits.${name} cannot be given: it is fixed at ${value} since 0.2`),

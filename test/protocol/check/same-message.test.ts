@@ -15,15 +15,15 @@ describe("messages with equal content", () => {
     ],
     ["with nothing", create(TaskSchema)],
     ["with times", create(TaskSchema, { status: { state: TaskState.WORKING, timestamp: { seconds: 7n, nanos: 5 } } })],
-  ])("are the same: %s", (_, message) => {
+  ])("messages with equal content are the same: %s", (_, message) => {
     expect(isSameMessage(message, structuredClone(message))).toBe(true);
   });
 
-  it("may have the keys of free JSON in another order", () => {
+  it("messages that are the same may have the keys of free JSON in another order", () => {
     expect(isSameMessage(artifact({ a: "1", b: "2" }), artifact({ b: "2", a: "1" }))).toBe(true);
   });
 
-  it("may hold an unset field, or not, and fields of another schema", () => {
+  it("messages that are the same may hold an unset field, or not, and fields of another schema", () => {
     const plain = create(PartSchema, { content: { case: "text", value: "a" } });
     const padded = { ...plain, metadata: undefined, $unknown: [] };
     expect(isSameMessage(plain, padded)).toBe(true);
@@ -40,7 +40,7 @@ describe("messages that differ", () => {
     ["in a key more", artifact({ a: "1" }), artifact({ a: "1", b: "1" })],
     ["in free JSON", artifact({}, data([1])), artifact({}, data({ 0: 1 }))],
     ["in their kind", create(TaskSchema, { id: "a" }), create(ArtifactSchema)],
-  ])("are not the same: %s", (_, a, b) => {
+  ])("messages that differ are not the same: %s", (_, a, b) => {
     expect(isSameMessage(a, b)).toBe(false);
     expect(isSameMessage(b, a)).toBe(false);
   });

@@ -36,7 +36,7 @@ const faultOf = (run: () => unknown): string => {
   return "";
 };
 
-it.each([ArtifactSchema, MessageSchema])("returns a valid $typeName itself, without a copy", (desc) => {
+it.each([ArtifactSchema, MessageSchema])("a valid $typeName is returned itself, without a copy", (desc) => {
   fc.assert(
     fc.property(arbitraryMessage(desc), (message) => {
       // The generator's texts are well-formed; a part without content is invalid.
@@ -67,7 +67,7 @@ describe("arbitrary values from an agent", () => {
   const fields = { name: anything, parts: fc.array(part, { maxLength: 2 }), metadata: anything, extensions: anything };
   const things = fc.oneof(anything, fc.record(fields, { requiredKeys: ["parts"] }));
 
-  it("is refused, or can be written by every binding and read by every reader", () => {
+  it("an arbitrary value from an agent is refused, or can be written by every binding and read by every reader", () => {
     fc.assert(
       fc.property(things, (thing) => {
         const fault = faultOf(() => expectSendable([sanitize(ArtifactSchema, thing, { name: "artifact", depth })], []));
@@ -79,7 +79,7 @@ describe("arbitrary values from an agent", () => {
     );
   });
 
-  it("of JSON gives the same value as JSON.stringify", () => {
+  it("an arbitrary value of JSON gives the same value as JSON.stringify", () => {
     const json = fc.dictionary(
       fc.string().filter((key) => key !== "__proto__"),
       fc.oneof(fc.jsonValue(), fc.date({ noInvalidDate: true }), fc.constant(undefined)),
@@ -97,7 +97,7 @@ describe("JSON may be as deep as the readers of a page of tasks take it", () => 
   const nested = (levels: number): object => (levels === 0 ? {} : { deep: nested(levels - 1) });
   const artifact = (levels: number) => ({ parts: [text("x")], metadata: nested(levels) });
 
-  it("and no deeper", () => {
+  it("JSON may be as deep as the readers of a page of tasks take it, and no deeper", () => {
     const most = Array.from({ length: 70 }, (_, levels) => levels).findLast(
       (levels) => faultOf(() => sanitize(ArtifactSchema, artifact(levels), { name: "artifact", depth })) === "",
     );
@@ -120,6 +120,6 @@ it.each([
   ["artifact.metadata.a[1].b must be JSON, not of type function", { metadata: { a: [1, { b: () => 1 }] } }],
   ["artifact.name must be a string, not null", { name: null }],
   ["artifact must be an object, not of type string", "text"],
-])("names the path of the violation: %s", (message, source) => {
+])("a refused value names the path of the violation: %s", (message, source) => {
   expect(faultOf(() => sanitize(ArtifactSchema, source, { name: "artifact", depth }))).toContain(message);
 });

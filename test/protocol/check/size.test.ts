@@ -42,17 +42,20 @@ const large: Readonly<Record<string, (object: Record<string, number>) => Partial
 };
 
 describe("the size of a message", () => {
-  it.each(Object.entries(large))("with large %s is measured once, for its copies too", (_, fill) => {
-    const { object, reads } = countedObject(5000);
-    const message: Message = { ...create(MessageSchema, { messageId: "m" }), ...fill(object) };
-    const request = { ...create(SendMessageRequestSchema), message };
-    const size = sizeOfMessage(message);
-    expect(size).toBeGreaterThan(5000 * 80);
-    expect(sizeOfMessage(message)).toBe(size);
-    expect(sizeOfContentIn(request)).toBe(size);
-    expect(sizeOfMessage({ ...message, taskId: "t" })).toBe(size);
-    expect(reads()).toBe(1);
-  });
+  it.each(Object.entries(large))(
+    "the size of a message with large %s is measured once, for its copies too",
+    (_, fill) => {
+      const { object, reads } = countedObject(5000);
+      const message: Message = { ...create(MessageSchema, { messageId: "m" }), ...fill(object) };
+      const request = { ...create(SendMessageRequestSchema), message };
+      const size = sizeOfMessage(message);
+      expect(size).toBeGreaterThan(5000 * 80);
+      expect(sizeOfMessage(message)).toBe(size);
+      expect(sizeOfContentIn(request)).toBe(size);
+      expect(sizeOfMessage({ ...message, taskId: "t" })).toBe(size);
+      expect(reads()).toBe(1);
+    },
+  );
 });
 
 /** Fields whose length another limit holds, or that have no length. */
@@ -90,21 +93,21 @@ const counted = [TaskSchema, TaskStatusSchema, MessageSchema, ArtifactSchema, Pa
 );
 
 describe("the size of a task", () => {
-  it.each(counted.filter(({ name }) => !uncounted.has(name)))("counts $name", ({ desc, field }) => {
+  it.each(counted.filter(({ name }) => !uncounted.has(name)))("the size of a task counts $name", ({ desc, field }) => {
     const part = messageWith(desc, field);
     const whole = desc === TaskStatusSchema ? Object.assign(create(TaskSchema), { status: part }) : part;
     const size = sizeOfContentIn(whole);
     expect(size).toBeGreaterThanOrEqual(10_000);
   });
 
-  it("leaves out the fields that are listed, and no others", () => {
+  it("the size of a task leaves out the fields that are listed, and no others", () => {
     const names = new Set(counted.map(({ name }) => name));
     expect([...uncounted].filter((name) => !names.has(name))).toEqual([]);
   });
 });
 
 describe("the size of free JSON", () => {
-  it("is measured only as far as a limit asks", () => {
+  it("the size of free JSON is measured only as far as a limit asks", () => {
     const { object, reads } = countedObject(5000);
     expect(exceedsJsonSize(object, 1000)).toBe(true);
     expect(reads()).toBe(0);
@@ -116,7 +119,7 @@ describe("the size of free JSON", () => {
     ["a text", "x".repeat(100)],
     ["a list", Array(100).fill("x")],
     ["an object", { a: Array(100).fill(1), b: { c: "x".repeat(100) } }],
-  ])("is larger than what is below its size, and not than its size: %s", (_, json) => {
+  ])("the size of free JSON is larger than what is below its size, and not than its size: %s", (_, json) => {
     const size = sizeOfJson(json);
     expect(exceedsJsonSize(json, size - 1)).toBe(true);
     expect(exceedsJsonSize(json, size)).toBe(false);

@@ -55,11 +55,11 @@ describe.each(cases)("%s with %j", (name, json, field, description) => {
   const operation = findOperation(name);
 
   // Requirements: V1-PRES-2, V1-SEC-23
-  it(`is refused over JSON: ${field} ${description}`, () => {
+  it(`a bad request is refused over JSON: ${field} ${description}`, () => {
     expect(violationsOf(() => v1.jsonRpc?.codec(operation).readRequest(json))).toEqual([{ field, description }]);
   });
 
-  it(`is refused over gRPC: ${field} ${description}`, () => {
+  it(`a bad request is refused over gRPC: ${field} ${description}`, () => {
     const { input } = operation;
     const wire = fromBinary(input, toBinary(input, readJson(input, json).message));
     expect(violationsOf(() => v1.grpc?.readRequest(operation, wire))).toEqual([{ field, description }]);
@@ -84,7 +84,7 @@ describe("a value at a limit is accepted", () => {
     ["listTasks", { pageSize: 100 }],
     ["listTaskPushNotificationConfigs", { taskId: "t", pageSize: 0 }],
     ["getExtendedAgentCard", {}],
-  ])("%s", (name, json) => {
+  ])("a value at a limit is accepted: %s", (name, json) => {
     expect(violationsOf(() => v1.jsonRpc?.codec(findOperation(name)).readRequest(json))).toEqual([]);
   });
 });
@@ -101,16 +101,16 @@ describe("free JSON that came in binary", () => {
     ["nesting without end", { metadata: nested(100) }, `metadata${".a".repeat(63)}`],
     ["nesting without end in data", data(nested(100)), `data${".a".repeat(63)}`],
     ["a value without value", { content: { case: "data", value: { $typeName: "google.protobuf.Value", kind: {} } } }, "data"],
-  ])("is refused: %s", (_, init, field) => {
+  ])("free JSON that came in binary is refused: %s", (_, init, field) => {
     expect(validate(PartSchema, part(init)).map((violation) => violation.field)).toEqual([field]);
   });
 
-  it("is accepted when it is valid", () => {
+  it("free JSON that came in binary is accepted when it is valid", () => {
     expect(validate(PartSchema, part({ ...data({ a: [1, "x", null, true] }), metadata: { n: -1.5 } }))).toEqual([]);
   });
 });
 
-it.each([58, 59, 60, 61])("takes %d levels of data in a request over gRPC when it does over JSON", (levels) => {
+it.each([58, 59, 60, 61])("a request over gRPC takes %d levels of data when it does over JSON", (levels) => {
   let data: JsonValue = 1;
   for (let level = 0; level < levels; level++) data = [data];
   const request = { message: { ...message, parts: [{ data }] } };
@@ -121,7 +121,7 @@ it.each([58, 59, 60, 61])("takes %d levels of data in a request over gRPC when i
   expect(violationsOf(() => v1.grpc?.readRequest(operation, wire))).toEqual(overJson);
 });
 
-it("refuses a number that is no state, and a time out of range", () => {
+it("a number that is no state, and a time out of range, are refused", () => {
   const list = findOperation("listTasks");
   const request = create(list.input, { status: 99, statusTimestampAfter: { seconds: 10n ** 15n } } as never);
   expect(violationsOf(() => v1.grpc?.readRequest(list, request)).map(({ field }) => field)).toEqual([
@@ -130,7 +130,7 @@ it("refuses a number that is no state, and a time out of range", () => {
   ]);
 });
 
-it("names a field once when both reading and validating find it wrong, and everything else beside it", () => {
+it("a field is named once when both reading and validating find it wrong, and everything else beside it", () => {
   const json = { message: { role: "ROLE_KING", parts: [7, {}], taskId: long(300) } };
   const violations = violationsOf(() => v1.jsonRpc?.codec(findOperation("sendMessage")).readRequest(json));
   expect(violations.map(({ field }) => field).toSorted()).toEqual([
@@ -142,18 +142,18 @@ it("names a field once when both reading and validating find it wrong, and every
   ]);
 });
 
-it("reports no missing members inside a field that is not an object", () => {
+it("no missing members are reported inside a field that is not an object", () => {
   const violations = violationsOf(() => v1.jsonRpc?.codec(findOperation("sendMessage")).readRequest({ message: "hi" }));
   expect(violations).toEqual([{ field: "message", description: "must be an object, not a string" }]);
 });
 
-it("accepts custom limits", () => {
+it("validation accepts custom limits", () => {
   const request = create(SendMessageRequestSchema, { message: { messageId: "long", role: 1, parts: [{ content: { case: "text", value: "x" } }] } });
   expect(validate(SendMessageRequestSchema, request)).toEqual([]);
   expect(validate(SendMessageRequestSchema, request, { ...defaultValidationLimits, idMaxLength: 3 })).toHaveLength(1);
 });
 
-it("allows in an agent's message what a caller must not send", () => {
+it("an agent's message may have what a caller must not send", () => {
   const reply = readJson(MessageSchema, { ...message, role: "ROLE_AGENT" }).message;
   expect(validate(MessageSchema, reply)).toEqual([]);
 });

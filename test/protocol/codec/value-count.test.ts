@@ -29,7 +29,7 @@ function isRefused(text: string, maxValues: number, cut: number): boolean {
 }
 
 describe("the values of a JSON body", () => {
-  it("are counted alike however the bytes are cut, and few are never refused", () => {
+  it("the values of a JSON body are counted alike however the bytes are cut, and few are never refused", () => {
     fc.assert(
       fc.property(fc.json(), fc.integer({ min: 1, max: 9 }), (text, cut) => {
         const count = valuesOf(JSON.parse(text));
@@ -46,7 +46,7 @@ describe("the values of a JSON body", () => {
     ["an object", `{${Array.from({ length: 100 }, (_, n) => `"k${n}":1`).join(",")}}`, 201],
     ["objects in a list", `[${'{"a":[]},'.repeat(49)}{}]`, 199],
     ["commas, brackets and quotes in strings", JSON.stringify(Array(10).fill('a,[{\\",,,,')), 11],
-  ])("are counted: %s", (_, text, count) => {
+  ])("the values of a JSON body are counted: %s", (_, text, count) => {
     for (const cut of [1, 2, 3, 7, text.length]) {
       expect(isRefused(text, count - 1, cut)).toBe(text.length >= 2 * (count - 1));
       expect(isRefused(text, count, cut)).toBe(false);
@@ -71,14 +71,14 @@ describe("the values of a binary message", () => {
   const part = data(Array(50).fill(0));
   const bytes = toBinary(PartSchema, part);
 
-  it("are refused beyond the limit while they are read", () => {
+  it("the values of a binary message are refused beyond the limit while they are read", () => {
     expect(() => readBinary(PartSchema, bytes, { maxValues: 51 })).not.toThrow();
     expect(() => readBinary(PartSchema, bytes, { maxValues: 50 })).toThrow(
       "more than 50 JSON values and names (jsonMaxValues)",
     );
   });
 
-  it("are refused also in a message that the fast reader leaves to protobuf-es", () => {
+  it("the values of a binary message are refused also when the fast reader leaves the message to protobuf-es", () => {
     // An unknown field in front.
     const odd = Buffer.concat([Buffer.from([0xf8, 0x3f, 1]), bytes]);
     expect(() => readBinary(PartSchema, odd, { maxValues: 52 })).not.toThrow();
@@ -96,16 +96,16 @@ describe("the values of a binary message", () => {
     ["parts", 5],
     ["extensions", 7],
     ["unknown fields", 15],
-  ])("are also %s, which take two bytes each", (_, number) => {
+  ])("the values of a binary message are also %s, which take two bytes each", (_, number) => {
     isRefusedBeyond(MessageSchema, times(1000, field(number)), 1000);
   });
 
-  it("are counted as they are for JSON", () => {
+  it("the values of a binary message are counted as they are for JSON", () => {
     const json = { a: [1, "two", null, { b: true }], c: {}, d: [] };
     isRefusedBeyond(PartSchema, toBinary(PartSchema, data(json)), valuesOf(json));
   });
 
-  it("count all that came before for a message that is merged with it", () => {
+  it("the values of a binary message count all that came before for a message that is merged with it", () => {
     const entry = field(1, field(1, Buffer.from("k")), field(2, Buffer.from([0x20, 1])));
     const metadata = field(6, times(100, entry));
     isRefusedBeyond(MessageSchema, metadata, 201);
@@ -116,7 +116,7 @@ describe("the values of a binary message", () => {
     );
   });
 
-  it("are found behind wire types that decoders ignore, and within groups none are", () => {
+  it("the values of a binary message are found behind wire types that decoders ignore, but not within groups", () => {
     // The tag of a part says varint; its bytes begin like a long text of the message.
     const hidden = Buffer.concat([Buffer.from([0x0a, 0x02]), Buffer.from("ab"), times(50, field(15))]);
     isRefusedBeyond(MessageSchema, Buffer.concat([Buffer.from([5 << 3, hidden.length]), hidden]), 51);
@@ -124,7 +124,7 @@ describe("the values of a binary message", () => {
     isRefusedBeyond(MessageSchema, Buffer.concat([group, field(5)]), 2);
   });
 
-  it("are counted in any bytes without a failure", () => {
+  it("the values of a binary message are counted in any bytes without a failure", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (any) => {
         expect(() => assertFewFields(MessageSchema, any, 1e6)).not.toThrow();

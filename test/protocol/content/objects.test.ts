@@ -50,18 +50,21 @@ const examples: { readonly [K in ProtocolKind]: object } = {
 };
 
 describe("fromJson and toJson", () => {
-  it.each(Object.entries(examples) as [ProtocolKind, object][])("carry a %s there and back", (kind, json) => {
-    expect(toJson(fromJson(kind, json))).toEqual(json);
-  });
+  it.each(Object.entries(examples) as [ProtocolKind, object][])(
+    "fromJson and toJson carry a %s there and back",
+    (kind, json) => {
+      expect(toJson(fromJson(kind, json))).toEqual(json);
+    },
+  );
 
-  it("are typed by the kind", () => {
+  it("fromJson and toJson are typed by the kind", () => {
     expectTypeOf(fromJson("Task", task)).toEqualTypeOf<Task>();
     expectTypeOf(toJson(fromJson("Task", task))).toEqualTypeOf<JsonObject>();
     expectTypeOf<JsonObject[string]>().toEqualTypeOf<JsonValue>();
     expectTypeOf(fromJson("AgentCard", examples.AgentCard)).toEqualTypeOf<AgentCard>();
   });
 
-  it("accept a webhook body", () => {
+  it("fromJson and toJson accept a webhook body", () => {
     const { payload } = fromJson("StreamResponse", JSON.parse(JSON.stringify({ task })));
     expect(payload.case === "task" && stateName(payload.value.status?.state)).toBe("completed");
   });
@@ -79,7 +82,7 @@ describe("fromJson", () => {
     ["an unknown state", "Task", { ...task, status: { state: "DONE" } }, ["status.state"]],
     ["several invalid fields", "Part", { filename: 1, url: 2 }, ["filename", "url"]],
     ["nothing", "TaskStatus", undefined, ["state"]],
-  ])("names the path of %s", (_, kind, json, fields) => {
+  ])("fromJson names the path of %s", (_, kind, json, fields) => {
     expect(() => fromJson(kind, json)).toThrow(
       expect.objectContaining({
         code: "invalidParams",
@@ -88,21 +91,21 @@ describe("fromJson", () => {
     );
   });
 
-  it.each([["a text"], [[task]], [5]])("refuses %j, which is no object", (json) => {
+  it.each([["a text"], [[task]], [5]])("fromJson refuses %j, which is no object", (json) => {
     expect(() => fromJson("Task", json)).toThrow(/must be an object, not /);
   });
 
-  it("limits neither the lengths nor the counts of what was received", () => {
+  it("fromJson limits neither the lengths nor the counts of what was received", () => {
     const history = Array.from({ length: 1000 }, () => task.history[0]);
     expect(fromJson("Task", { ...task, id: "t".repeat(1000), history }).history).toHaveLength(1000);
   });
 
-  it("limits the nesting", () => {
+  it("fromJson limits the nesting", () => {
     const deep = JSON.parse(`{"data":${"[".repeat(100)}${"]".repeat(100)}}`);
     expect(() => fromJson("Part", deep)).toThrow(/must not be nested deeper than 64 levels/);
   });
 
-  it("reads as the client does when it is lenient", () => {
+  it("fromJson reads as the client does when it is lenient", () => {
     const { id, status } = fromJson("Task", { id: "t", status: { state: "DONE" } }, { lenient: true });
     expect([id, stateName(status?.state)]).toEqual(["t", "unspecified"]);
   });
@@ -110,7 +113,7 @@ describe("fromJson", () => {
   it.each([
     ["task", 'fromJson(): unknown kind "task": did you mean "Task"?'],
     ["toString", 'fromJson(): unknown kind "toString": use one of AgentCard, Artifact, '],
-  ])("knows no kind %s", (kind, message) => {
+  ])("fromJson knows no kind %s", (kind, message) => {
     expect(() => fromJson(kind as ProtocolKind, {})).toThrow(message);
     expect(() => fromJson(kind as ProtocolKind, {})).toThrow(TypeError);
   });
@@ -125,21 +128,24 @@ it.each([[{}], [null], ["text"], [{ $typeName: "google.protobuf.Value" }]])("toJ
 describe("a guard", () => {
   const done = fromJson("Task", task);
 
-  it("distinguishes a task from a message", () => {
+  it("a guard distinguishes a task from a message", () => {
     const answers: readonly (Task | Message)[] = [done, reply("hi")];
     expect(answers.map(isTask)).toEqual([true, false]);
     expect(answers.map(isMessage)).toEqual([false, true]);
   });
 
-  it("narrows the type", () => {
+  it("a guard narrows the type", () => {
     const answer: Task | Message = done as Task | Message;
     if (isTask(answer)) expectTypeOf(answer).toEqualTypeOf<Task>();
     else expectTypeOf(answer).toEqualTypeOf<Message>();
   });
 
-  it.each([[undefined], [null], ["lf.a2a.v1.Task"], [{}], [completed()], [artifact("x")]])("knows %j", (value) => {
-    expect([isTask(value), isMessage(value)]).toEqual([false, false]);
-  });
+  it.each([[undefined], [null], ["lf.a2a.v1.Task"], [{}], [completed()], [artifact("x")]])(
+    "a guard knows %j",
+    (value) => {
+      expect([isTask(value), isMessage(value)]).toEqual([false, false]);
+    },
+  );
 });
 
 it("stateName names every state", () => {

@@ -35,11 +35,11 @@ describe("textOf", () => {
     ["a status", status(text("done")), "done"],
     ["a status without a message", working().status, ""],
     ["nothing", undefined, ""],
-  ])("joins the text of %s", (_, source, expected) => {
+  ])("textOf joins the text of %s", (_, source, expected) => {
     expect(textOf(source)).toBe(expected);
   });
 
-  it("refuses what has no parts of its own", () => {
+  it("textOf refuses what has no parts of its own", () => {
     const task = { $typeName: "lf.a2a.v1.Task" } as unknown;
     expect(() => textOf(task as Message)).toThrow(
       new TypeError("content must be a message, an artifact, a status or parts, not lf.a2a.v1.Task"),
@@ -56,11 +56,11 @@ describe("dataOf", () => {
     ["a status", status(text("no"), data("yes")), "yes"],
     ["parts without data", [text("{}")], undefined],
     ["nothing", undefined, undefined],
-  ])("gives the first data part of %s as plain JSON", (_, source, expected) => {
+  ])("dataOf gives the first data part of %s as plain JSON", (_, source, expected) => {
     expect(dataOf(source)).toEqual(expected);
   });
 
-  it("gives a copy that may be changed", () => {
+  it("dataOf gives a copy that may be changed", () => {
     const source = reply(data({ list: [1] }));
     const first = dataOf(source) as { list: number[] };
     first.list.push(2);
@@ -76,13 +76,13 @@ describe("dataOf", () => {
     ["parts", [data({ when: null })], "invalidParams", "parts[0].data.when"],
     ["a part", data({ when: null }), "invalidParams", "part.data.when"],
     ["a message without data", userMessage(text("x")), "invalidParams", "message.parts"],
-  ])("blames who sent %s, and names the field", (_, source, code, field) => {
+  ])("dataOf blames who sent %s, and names the field", (_, source, code, field) => {
     expect(() => dataOf(source, schema)).toThrow(
       expect.objectContaining({ code, violations: [expect.objectContaining({ field })] }),
     );
   });
 
-  it("lets a schema decide that the data may be missing", () => {
+  it("dataOf lets a schema decide that the data may be missing", () => {
     expect(dataOf([text("x")], schema.optional())).toBeUndefined();
   });
 });
@@ -90,7 +90,7 @@ describe("dataOf", () => {
 describe("filesOf", () => {
   const bytes = new Uint8Array([1, 2, 3]);
 
-  it("lists files with bytes and files with a URL", () => {
+  it("filesOf lists files with bytes and files with a URL", () => {
     const files = filesOf([
       text("see"),
       file(bytes, { filename: "a.bin", mediaType: "application/x-a" }),
@@ -103,7 +103,7 @@ describe("filesOf", () => {
     expect(files[0]?.bytes()).toEqual(bytes);
   });
 
-  it("gives a copy of the bytes", () => {
+  it("filesOf gives a copy of the bytes", () => {
     const [content] = filesOf(reply(file(bytes)));
     content?.bytes().fill(0);
     expect(content?.bytes()).toEqual(bytes);
@@ -112,14 +112,14 @@ describe("filesOf", () => {
   it.each<[string, PartSource, string, string]>([
     ["a caller", userMessage(text("x"), file("https://x.example/b")), "invalidParams", "message.parts[1]"],
     ["an agent", artifactOf(file("https://x.example/b")), "invalidAgentResponse", "artifact.parts[0]"],
-  ])("says that a URL of %s has no bytes", (_, source, code, field) => {
+  ])("filesOf says that a URL of %s has no bytes", (_, source, code, field) => {
     const description = "gives the URL of a file whose bytes are needed: send them as raw, or fetch the URL";
     expect(() => filesOf(source)[0]?.bytes()).toThrow(
       expect.objectContaining({ code, violations: [{ field, description }] }),
     );
   });
 
-  it("finds none in nothing", () => {
+  it("filesOf finds none in nothing", () => {
     expect(filesOf(undefined)).toEqual([]);
   });
 });

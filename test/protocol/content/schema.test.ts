@@ -28,19 +28,19 @@ function violationsOf(schema: StandardSchema, value: unknown): FieldViolation[] 
 }
 
 describe.each(libraries)("a schema of %s", (_, schema) => {
-  it("gives the checked value", () => {
+  it("a schema gives the checked value", () => {
     const booking = { when: "today", seats: [{ row: 1 }] };
     expect(checkSchema(schema, booking, subject)).toEqual(booking);
   });
 
-  it("reports each violation with the path of its field", () => {
+  it("a schema reports each violation with the path of its field", () => {
     const violations = violationsOf(schema, { when: 5, seats: [{ row: 1 }, { row: "2" }] });
     expect(new Set(violations.map(({ field }) => field))).toEqual(
       new Set(["message.parts[0].data.seats[1].row", "message.parts[0].data.when"]),
     );
   });
 
-  it("reports a value of the wrong kind at its own path", () => {
+  it("a schema reports a value of the wrong kind at its own path", () => {
     expect(violationsOf(schema, 5)).toMatchObject([{ field: "message.parts[0].data" }]);
   });
 });

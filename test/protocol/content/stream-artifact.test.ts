@@ -16,7 +16,7 @@ async function* slowly(...pieces: readonly string[]): AsyncGenerator<string> {
 }
 
 describe("streamed text", () => {
-  it("is a first chunk, appended chunks, and an empty one that closes it", async () => {
+  it("streamed text is a first chunk, appended chunks, and an empty one that closes it", async () => {
     expect((await itemsOf(streamArtifact(slowly("a", "b", "c")))).map(short)).toEqual(["a", "+b", "+c", "+."]);
   });
 
@@ -31,11 +31,11 @@ describe("streamed text", () => {
     ["half a character at the end", ["a\ud83d"], ["a", "+\ufffd", "+."]],
     ["half a character and nothing else", ["\ud83d"], ["\ufffd", "+."]],
     ["two first halves in a row", ["a\ud83d", "\ud83d", "\ude00"], ["a", "+\ud83d", "+😀", "+."]],
-  ])("made of %s", async (_, pieces, chunks) => {
+  ])("streamed text is made of %s", async (_, pieces, chunks) => {
     expect((await itemsOf(streamArtifact(pieces))).map(short)).toEqual(chunks);
   });
 
-  it("joins to the original text, and splits no character, however the strings are split", async () => {
+  it("streamed text joins to the original text, and splits no character, however the strings are split", async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: "grapheme" }), fc.array(fc.nat(20)), async (whole, cuts) => {
         const pieces: string[] = [];
@@ -52,7 +52,7 @@ describe("streamed text", () => {
     );
   });
 
-  it("passes events among the strings on, in their order, and keeps one artifact", async () => {
+  it("streamed text passes events among the strings on, in their order, and keeps one artifact", async () => {
     async function* model() {
       yield "a";
       yield working("searching");
@@ -69,13 +69,13 @@ describe("streamed text", () => {
     ["an object, such as an event of a model", { type: "text-delta", text: "a" }, "object"],
     ["undefined", undefined, "undefined"],
     ["null", null, "null"],
-  ])("refuses %s in place of a string", async (_, piece, kind) => {
+  ])("streamed text refuses %s in place of a string", async (_, piece, kind) => {
     const pieces = ["a", piece] as Iterable<string>;
     const text = `streamArtifact() takes a stream of strings and events, not of values of type ${kind}: yield the text of each`;
     await expect(itemsOf(streamArtifact(pieces))).rejects.toThrow(new TypeError(text));
   });
 
-  it("gives its name, description, metadata and extensions with the first chunk, its media type with each", async () => {
+  it("streamed text gives its name and metadata with the first chunk, its media type with each", async () => {
     const members = { name: "n", description: "d", metadata: { a: 1 }, extensions: ["urn:e"] };
     const events = await itemsOf(streamArtifact(["a", "b"], { ...members, mediaType: "text/markdown" }));
     expect(events[0]?.artifact).toMatchObject(members);
@@ -86,7 +86,7 @@ describe("streamed text", () => {
     expect(events.map(({ artifact }) => artifact?.parts[0]?.mediaType)).toEqual(Array(3).fill("text/markdown"));
   });
 
-  it("has one key for its chunks, another for the next stream, and none when it was given an id", async () => {
+  it("streamed text has one key for its chunks, another for the next stream, none when given an id", async () => {
     const keysOf = (events: readonly KeyedArtifactEvent[]) => [...new Set(events.map((event) => event[artifactKey]))];
     const [first, ...others] = keysOf(await itemsOf(streamArtifact(["a", "b"])));
     expect(others).toEqual([]);
@@ -97,7 +97,7 @@ describe("streamed text", () => {
     expect(named.map(({ artifact }) => artifact?.artifactId)).toEqual(["mine", "mine", "mine"]);
   });
 
-  it("passes an error of its source on, and leaves the artifact open", async () => {
+  it("streamed text passes an error of its source on, and leaves the artifact open", async () => {
     async function* failingStream() {
       yield "a";
       throw new Error("the model broke");
@@ -110,7 +110,7 @@ describe("streamed text", () => {
     expect(chunks).toEqual(["a"]);
   });
 
-  it("closes its source when it is left", async () => {
+  it("streamed text closes its source when it is left", async () => {
     let closed = false;
     async function* endless() {
       try {

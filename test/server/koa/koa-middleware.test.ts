@@ -17,7 +17,7 @@ function koa(...middleware: readonly Middleware[]) {
 const params = { message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "hi" }] } };
 const call = (method: string): object => ({ jsonrpc: "2.0", id: 1, method, params });
 
-it("serves below its path and leaves the rest to the app", async () => {
+it("the Koa middleware serves below its path and leaves the rest to the app", async () => {
   const service = serviceOf({ sendMessage: async (request) => echo(request) });
   await using served = await koa(koaMiddleware(endpointOf(service), { basePath: "/a2a" }), (ctx) => {
     ctx.body = `app ${ctx.path}`;
@@ -30,7 +30,7 @@ it("serves below its path and leaves the rest to the app", async () => {
   expect((await rawCall(`${served.url}/a2a`, { method: "GET" })).text).toBe("app /a2a");
 });
 
-it("keeps an endpoint's own status and type, also without a body", async () => {
+it("the Koa middleware keeps an endpoint's own status and type, also without a body", async () => {
   await using served = await koa(
     koaMiddleware(({ path }) => {
       if (path === "/304") return { status: 304, headers: { ETag: '"x"' }, body: undefined };
@@ -45,7 +45,7 @@ it("keeps an endpoint's own status and type, also without a body", async () => {
   expect(await get("/")).toMatchObject({ status: 204, headers: { allow: "GET" }, text: "" });
 });
 
-it("streams events as they arrive, and aborts the operation when the peer disconnects", async () => {
+it("the Koa middleware streams events as they arrive, and aborts the operation when the peer disconnects", async () => {
   const left = Promise.withResolvers<void>();
   const service = serviceOf({
     async *sendStreamingMessage(_, { signal }) {
@@ -69,7 +69,7 @@ it("streams events as they arrive, and aborts the operation when the peer discon
   await left.promise;
 });
 
-it("reports errors in the binding's form", async () => {
+it("the Koa middleware reports errors in the binding's form", async () => {
   const authenticate = (): never => {
     throw new A2AError("unauthenticated", "who are you");
   };
@@ -92,12 +92,12 @@ function parser(keep: (text: string) => object): Middleware {
 it.each([
   { what: "the text", keep: (text: string) => ({ rawBody: text, body: {} }), size: 13 },
   { what: "the object", keep: (text: string) => ({ body: JSON.parse(text) }), size: 9 },
-])("makes do with a body parser that kept $what", async ({ keep, size }) => {
+])("the Koa middleware makes do with a body parser that kept $what", async ({ keep, size }) => {
   await using served = await koa(parser(keep), koaMiddleware(measure));
   expect((await rawCall(served.url, { body: '{ "a" : "é" }'.replace("é", "e") })).text).toBe(String(size));
 });
 
-it("keeps its limit after a body parser without one", async () => {
+it("the Koa middleware keeps its limit after a body parser without one", async () => {
   await using served = await koa(
     parser((rawBody) => ({ rawBody })),
     koaMiddleware(measure),
@@ -105,7 +105,7 @@ it("keeps its limit after a body parser without one", async () => {
   expect((await rawCall(served.url, { body: "x".repeat(maxBytes + 1) })).status).toBe(413);
 });
 
-it("names the remedy after a body parser that kept nothing", async () => {
+it("the Koa middleware names the remedy after a body parser that kept nothing", async () => {
   await using served = await koa(
     parser(() => ({})),
     koaMiddleware(measure),

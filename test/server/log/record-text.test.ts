@@ -24,7 +24,7 @@ function errorAt(error: Error, ...frames: string[]): Error {
 }
 
 describe("a record on a terminal", () => {
-  it("is one line with the time, the level, the message and the fields", () => {
+  it("a record on a terminal is one line with the time, the level, the message and the fields", () => {
     const { log, written } = logger();
     log.warn({ taskId: "t-1", hosts: ["a", "b"], reason: "not now", hint: { seq: 1 }, left: undefined }, "it waits");
     expect(written()).toMatch(
@@ -32,7 +32,7 @@ describe("a record on a terminal", () => {
     );
   });
 
-  it("shows the stack of an error with its causes, and frames that both have only once", () => {
+  it("a record on a terminal shows the stack of an error with its causes, and frames that both have only once", () => {
     const { log, written } = logger();
     const both = errorAt(new AggregateError([errorAt(new Error("one"), "c", "y", "z"), "two"], "both"), "b", "y", "z");
     const outer = errorAt(new TypeError("outer", { cause: both }), "a", "y", "z");
@@ -53,14 +53,14 @@ describe("a record on a terminal", () => {
     ]);
   });
 
-  it("has colors where they are wanted, and no escape sequences elsewhere", () => {
+  it("a record on a terminal has colors where they are wanted, and no escape sequences elsewhere", () => {
     const [colored, plain] = [logger({ colors: true }), logger()];
     for (const { log } of [colored, plain]) log.error({ id: 1 }, "failed");
     expect(colored.written()).toContain("\u001b[31mERROR\u001b[0m");
     expect(plain.written()).not.toContain("\u001b");
   });
 
-  it("lets no text of a caller command the terminal or forge a line", () => {
+  it("a record on a terminal lets no text of a caller command the terminal or forge a line", () => {
     const { log, written } = logger();
     const text = "a\n06:00:00.000 INFO  forged\u001b[2J\u202e";
     log.info({ text, err: errorAt(new Error(text), "f") }, text);
@@ -74,7 +74,7 @@ describe("a record on a terminal", () => {
 });
 
 describe("a record elsewhere", () => {
-  it("is one line of JSON in the order and with the levels of pino", () => {
+  it("a record elsewhere is one line of JSON in the order and with the levels of pino", () => {
     const { log, written } = logger({ isTerminal: false });
     for (const level of levels) log[level]({ taskId: "t", level: "own" }, "a\nb");
     const records = written()
@@ -86,7 +86,7 @@ describe("a record elsewhere", () => {
     expect(records[0]).toMatchObject({ taskId: "t", msg: "a\nb" });
   });
 
-  it("shows of an error its type, message, stack, plain members, cause and errors", () => {
+  it("a JSON record shows of an error its type, message, stack, plain members, cause and errors", () => {
     const cause = new AggregateError([new TypeError("one")], "both");
     const own = { code: "E_CODE", offset: 7n, config: { headers: { authorization: "Bearer 12345678" } } };
     const { err } = jsonOf({ err: Object.assign(new RangeError("outer", { cause }), own) });
@@ -104,11 +104,11 @@ describe("a record elsewhere", () => {
     });
   });
 
-  it("takes an error in place of the fields", () => {
+  it("a JSON record takes an error in place of the fields", () => {
     expect(jsonOf(new TypeError("bare"))).toMatchObject({ err: { type: "TypeError", message: "bare" } });
   });
 
-  it("shows fields that contain themselves, are too deep, too long, or cannot be read", () => {
+  it("a JSON record shows fields that contain themselves, are too deep, too long, or cannot be read", () => {
     const round: Record<string, unknown> = { size: 1n, bytes: new Uint8Array(3), at: new Date(0), call: () => 1 };
     round["self"] = round;
     expect(jsonOf({ round })["round"]).toEqual({
@@ -136,7 +136,7 @@ describe("a record elsewhere", () => {
 describe("credentials", () => {
   const secret = "s3cr3t-value";
 
-  it("are looked for in time that grows with the text alone", () => {
+  it("the search for credentials in a record takes time that grows with the text alone", () => {
     const startedAt = performance.now();
     for (let record = 0; record < 50; record++) jsonOf({ err: new Error("a.".repeat(8192)) });
     // They took a second each.
@@ -157,7 +157,7 @@ describe("credentials", () => {
     { text: `the header was "Authorization: Bearer ${secret}"` },
     { err: new Error(`no route to https://u:${secret}@agent.example/`, { cause: new Error(`Basic ${secret}`) }) },
     { err: Object.assign(new Error("refused"), { token: secret, request: { headers: { authorization: secret } } }) },
-  ])("are in no record: %j", (fields) => {
+  ])("credentials are in no record: %j", (fields) => {
     for (const isTerminal of [true, false]) {
       const { log, written } = logger({ isTerminal });
       log.info(fields, `said to https://a:${secret}@b.example`);
@@ -166,7 +166,7 @@ describe("credentials", () => {
     }
   });
 
-  it("are not what counts tokens, names one or links to a page", () => {
+  it("a record shows what counts tokens, names one or links to a page", () => {
     const fields = {
       inputTokens: 12,
       token: 7,
@@ -182,7 +182,7 @@ describe("credentials", () => {
 
 describe("the level", () => {
   it.each(logLevels.map((least, rank) => ({ least, written: levels.slice(rank) })))(
-    "$least leaves out records below it",
+    "the level $least leaves out records below it",
     ({ least, written }) => {
       const { log, written: text } = logger({ isTerminal: false }, least);
       for (const level of levels) log[level]({}, level);
@@ -207,7 +207,7 @@ describe("colors", () => {
     { isTTY: true, env: { FORCE_COLOR: "1", NO_COLOR: "1" }, is: { isTerminal: true, colors: true } },
     { isTTY: true, env: { FORCE_COLOR: "0" }, is: { isTerminal: true, colors: false } },
     { isTTY: false, env: { NO_COLOR: "1" }, is: { isTerminal: false, colors: false } },
-  ])("follow the terminal and the environment: $isTTY $env", ({ isTTY, env, is }) => {
+  ])("colors follow the terminal and the environment: $isTTY $env", ({ isTTY, env, is }) => {
     expect(form(isTTY, env)).toEqual(is);
   });
 });

@@ -38,7 +38,7 @@ async function run(program: string, env?: Readonly<Record<string, string>>) {
 }
 
 describe("without a logger", () => {
-  it("a server logs to stderr where it listens, and nothing to stdout", async () => {
+  it("a server without a logger logs to stderr where it listens, and nothing to stdout", async () => {
     const { stdout, records } = await run("await using server = await serve({ card, port: 0, agent: broken });");
     expect(stdout).toBe("");
     expect(records()).toEqual([
@@ -76,7 +76,7 @@ describe("without a logger", () => {
     expect(stdout).toBe(`the agent failed (reference ${record?.["reference"]})`);
   });
 
-  it("a mounted agent logs, and its store does by the same logger", async () => {
+  it("a mounted agent without a logger logs, and its store does by the same logger", async () => {
     const { records } = await run(
       `
       const store = sqliteStore({ path: ":memory:", pruneEveryMs: 1, retention: { tasksMs: 0, logsMs: 0 } });
@@ -93,13 +93,13 @@ describe("without a logger", () => {
     );
   });
 
-  it("the level comes from the environment", async () => {
+  it("the log level comes from the environment", async () => {
     const program = "await using server = await serve({ card, port: 0, agent: broken });";
     expect((await run(program, { TRIVIUM_LOG: "warn" })).stderr).toBe("");
     expect((await run(program, { TRIVIUM_LOG: "SILENT" })).stderr).toBe("");
   });
 
-  it("an unknown level is reported once, with the levels that there are", async () => {
+  it("an unknown log level is reported once, with the levels that there are", async () => {
     const { records } = await run(
       `
         await using server = await serve({ card, port: 0, agent: broken });
@@ -117,7 +117,7 @@ describe("without a logger", () => {
     expect(others.map(({ msg }) => msg)).toEqual(["listening", expect.stringContaining("kept in memory")]);
   });
 
-  it("a person reads lines with colors", async () => {
+  it("a person reads log lines with colors", async () => {
     const { stderr } = await run(
       "await using client = await connectTo(broken); await client.sendMessage({ message });",
       { FORCE_COLOR: "1" },
@@ -147,7 +147,7 @@ describe("without a logger", () => {
   });
 });
 
-it("a runtime without a stderr is no obstacle", async () => {
+it("a server without a logger also runs where there is no stderr", async () => {
   const { stdout, stderr } = await run(`
     const { write } = process.stdout;
     const say = write.bind(process.stdout);

@@ -35,7 +35,7 @@ const reached = versions.flatMap((version) =>
 );
 
 describe.each(reached)("several agents over %s %s", (binding, version) => {
-  it("have a card each, answer each for itself, and do not see each other's tasks", async () => {
+  it("several agents have a card each, answer each for itself, and do not see each other's tasks", async () => {
     const waits: Agent = async function* ({ ask }) {
       await ask(inputRequired("?"));
     };
@@ -68,7 +68,7 @@ describe.each(reached)("several agents over %s %s", (binding, version) => {
 });
 
 describe("several agents on one port", () => {
-  it("list gRPC with their names as tenants, also before a tenant of the caller", async () => {
+  it("several agents list gRPC with their names as tenants, also before a tenant of the caller", async () => {
     await using server = await serveAll({
       auth: keyed("alice-1", "bobby-1"),
       agents: { "/weather": one("weather", { tenants: ["acme"] }), "/travel": one("travel") },
@@ -94,7 +94,7 @@ describe("several agents on one port", () => {
     await expect(stranger.send("hi")).rejects.toMatchObject({ code: "unauthenticated" });
   });
 
-  it("keep agents with an authentication of their own to themselves", async () => {
+  it("several agents keep those with an authentication of their own to themselves", async () => {
     await using server = await serveAll({
       auth: keyed("alice-1"),
       agents: {
@@ -133,7 +133,7 @@ describe("several agents on one port", () => {
     }
   });
 
-  it("answer 0.3 over gRPC at a host or a port of their own", async () => {
+  it("several agents answer 0.3 over gRPC at a host or a port of their own", async () => {
     await using server = await serveAll({
       agents: {
         "/weather": one("weather", { hosts: ["localhost"] }),
@@ -163,7 +163,7 @@ describe("several agents on one port", () => {
     expect(await at("/travel/.well-known/agent-card.json")).toBe(404);
   });
 
-  it("may have one at the root, which gets the requests that name no other", async () => {
+  it("several agents may have one at the root, which gets the requests that name no other", async () => {
     await using server = await serveAll({
       agents: { "/": one("root"), "/weather": one("weather") },
     });
@@ -180,7 +180,7 @@ describe("several agents on one port", () => {
     expect((await old.send("hi")).text).toBe("root anonymous  hi");
   });
 
-  it("are told apart below a base path and behind a public URL", async () => {
+  it("several agents are told apart below a base path and behind a public URL", async () => {
     await using server = await serveAll({ basePath: "/api", agents: { "/weather": one("weather") } });
     expect(server.url).toBe(`http://127.0.0.1:${server.port}/api`);
     await using client = await Client.connect(`${server.url}/weather`);
@@ -199,7 +199,7 @@ describe("several agents on one port", () => {
     ]);
   });
 
-  it("log and measure calls over gRPC that end before their agent is known", async () => {
+  it("several agents log and measure calls over gRPC that end before their agent is known", async () => {
     const { log, logger } = recordingLogger();
     await using metrics = startMetrics();
     await using server = await serveAll({
@@ -225,7 +225,7 @@ describe("several agents on one port", () => {
     expect(refused).toMatchObject([{ value: 1, attributes: { "trivium.limit": "server.rate.address.requests" } }]);
   });
 
-  it("log their path, and which interfaces are not in their cards", async () => {
+  it("several agents log their path, and which interfaces are not in their cards", async () => {
     const { log, logger } = recordingLogger();
     await using server = await serveAll({
       logger,
@@ -243,7 +243,7 @@ describe("several agents on one port", () => {
     });
   });
 
-  it("are checked with their paths, and what contradicts itself is refused", async () => {
+  it("several agents are checked with their paths, and what contradicts itself is refused", async () => {
     const wrong = (options: object) => serveAll(options as ServeAgentsOptions);
     const agents = { "/a": one("a"), "/b": one("b") };
     await expect(wrong({ agents: { weather: one("x") } })).rejects.toThrow('must be "/", or "/" and one segment');

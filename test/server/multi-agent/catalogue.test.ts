@@ -39,7 +39,7 @@ function serveAll(options: Partial<ServeAgentsOptions> = {}) {
 }
 
 describe("the list of the agents", () => {
-  it("has the agents that let its caller in", async () => {
+  it("the list of the agents has those that let its caller in", async () => {
     await using server = await serveAll();
     const names = async (key?: string) => {
       const response = await fetch(`${server.url}/.well-known/agents`, {
@@ -56,7 +56,7 @@ describe("the list of the agents", () => {
     expect(await names("a")).toEqual(["Users", "Late"]);
   });
 
-  it("is not sent again while it has not changed", async () => {
+  it("the list of the agents is not sent again while it has not changed", async () => {
     await using server = await serveAll({ auth: undefined, agents: { "/a": one("A"), "/b": one("B") } });
     const ask = (headers: Readonly<Record<string, string>> = {}) =>
       fetch(`${server.url}/.well-known/agents`, { headers });
@@ -74,7 +74,7 @@ describe("the list of the agents", () => {
     expect(changed.headers.get("etag")).not.toBe(etag);
   });
 
-  it("differs for callers that see different agents", async () => {
+  it("the list of the agents differs for callers that see different agents", async () => {
     await using server = await serveAll();
     const ask = (headers: Readonly<Record<string, string>>) => fetch(`${server.url}/.well-known/agents`, { headers });
     const etag = (await ask({ "x-key": "a" })).headers.get("etag") ?? "";
@@ -83,7 +83,7 @@ describe("the list of the agents", () => {
     expect(await other.json()).toMatchObject({ agents: [{ name: "Open" }, { name: "Own" }] });
   });
 
-  it("counts as requests of its address, as calls do", async () => {
+  it("requests for the list of the agents count as requests of their address, as calls do", async () => {
     await using server = await serveAll({
       auth: undefined,
       agents: { "/a": one("A") },
@@ -102,7 +102,7 @@ describe("the list of the agents", () => {
     await expect(client.send("hi")).rejects.toMatchObject({ code: "resourceExhausted" });
   });
 
-  it("leads to their cards, by the address that was called", async () => {
+  it("the list of the agents leads to their cards, by the address that was called", async () => {
     await using server = await serveAll({ basePath: "/api" });
     const response = await fetch(`http://localhost:${server.port}/api/.well-known/agents`);
     const url = `http://localhost:${server.port}/api/open`;
@@ -121,7 +121,7 @@ describe("the list of the agents", () => {
     expect(await (await fetch(`${url}/.well-known/agent-card.json`)).json()).toMatchObject({ name: "Open" });
   });
 
-  it("is a page for browsers, which shows texts as they are", async () => {
+  it("the list of the agents is a page for browsers, which shows texts as they are", async () => {
     await using server = await serveAll();
     const accept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
     const response = await fetch(`${server.url}/.well-known/agents`, { headers: { accept } });
@@ -132,7 +132,7 @@ describe("the list of the agents", () => {
     expect(page).toContain(`href="${server.url}/open/.well-known/agent-card.json"`);
   });
 
-  it("is only read, off by default, and guarded on a loopback address", async () => {
+  it("the list of the agents is only read, off by default, and guarded on a loopback address", async () => {
     await using server = await serveAll();
     expect((await fetch(`${server.url}/.well-known/agents`, { method: "POST" })).status).toBe(405);
     expect((await fetch(`${server.url}/.well-known/agents`, { method: "HEAD" })).status).toBe(200);
@@ -146,7 +146,7 @@ describe("the list of the agents", () => {
     expect(await statusAt(open.port, "/healthz", "proxied.example")).toBe(200);
   });
 
-  it("gives `trivium card --all` every card", async () => {
+  it("the list of the agents gives `trivium card --all` every card", async () => {
     await using server = await serveAll();
     const names = async (...args: readonly string[]) => {
       const { code, stdout, stderr } = await trivium(["card", server.url, "--all", ...args]);

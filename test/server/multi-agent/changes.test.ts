@@ -21,7 +21,7 @@ function serveAll(options: ServeAgentsOptions) {
 const bindings = ["JSONRPC", "GRPC", "HTTP+JSON", "CONNECT"] as const;
 
 describe("an agent of a server", () => {
-  it("stays as it is when its replacement names an impossible host", async () => {
+  it("an agent stays as it is when its replacement names an impossible host", async () => {
     await using server = await serveAll({ agents: { "/weather": release("one") } });
     const impossible = server.agents.set("/weather", release("two", { hosts: ["public"] }));
     await expect(impossible).rejects.toThrow(/public/);
@@ -31,7 +31,7 @@ describe("an agent of a server", () => {
     expect((await client.send("hi")).text).toBe("two hi");
   });
 
-  it("is added, replaced and removed while the server runs", async () => {
+  it("an agent is added, replaced and removed while the server runs", async () => {
     await using server = await serveAll({ agents: {} });
     const cardOf = (etag = "") =>
       fetch(`${server.url}/weather/.well-known/agent-card.json`, { headers: { "if-none-match": etag } });
@@ -63,7 +63,7 @@ describe("an agent of a server", () => {
     expect(() => added.card).toThrow("the agent at /weather was removed");
   });
 
-  it("is a path that does not exist once it is removed, over any binding", async () => {
+  it("a removed agent is a path that does not exist, over any binding", async () => {
     await using server = await serveAll({
       basePath: "/api",
       agents: { "/weather": release("one"), "/b": release("b") },
@@ -98,7 +98,7 @@ describe("an agent of a server", () => {
     ]);
   });
 
-  it("leaves its tasks in the store when it is removed, for the next one with its id", async () => {
+  it("a removed agent leaves its tasks in the store for the next one with its id", async () => {
     await using server = await serveAll({ agents: { "/weather": release("one"), "/other": release("other") } });
     const connect = (path: string) => Client.connect(`${server.url}${path}`, { cardCache: false });
     await using client = await connect("/weather");
@@ -114,7 +114,7 @@ describe("an agent of a server", () => {
     await expect(other.getTask({ id })).rejects.toMatchObject({ code: "taskNotFound" });
   });
 
-  it("has time to end its turns when it is removed, and then they are aborted", async () => {
+  it("a removed agent has time to end its turns, and then they are aborted", async () => {
     const ended: string[] = [];
     const gates: (() => void)[] = [];
     const agent: Agent = async function* ({ signal, text }) {
@@ -142,7 +142,7 @@ describe("an agent of a server", () => {
     expect(ended).toEqual(["first done", "second aborted"]);
   });
 
-  it("stays as it is when its replacement is refused", async () => {
+  it("an agent stays as it is when its replacement is refused", async () => {
     await using server = await serveAll({ agents: { "/weather": release("one"), "/b": release("b") } });
     await using client = await Client.connect(`${server.url}/weather`);
     const refused = (more: object) => server.agents.set("/weather", { ...release("two"), ...more });
@@ -155,7 +155,7 @@ describe("an agent of a server", () => {
     expect(server.agents.get("/weather")?.card.version).toBe("one");
   });
 
-  it("takes no changes once the server is closed", async () => {
+  it("a closed server takes no changes of its agents", async () => {
     const server = await serveAll({ agents: { "/weather": release("one") } });
     await server.close();
     await expect(server.agents.set("/weather", release("two"))).rejects.toThrow("the server is closed");
@@ -163,7 +163,7 @@ describe("an agent of a server", () => {
 });
 
 describe("an agent that is replaced under load", () => {
-  it("fails no call, over any binding, unary or streamed", async () => {
+  it("an agent that is replaced under load fails no call, over any binding, unary or streamed", async () => {
     await using server = await serveAll({ agents: { "/weather": release("0"), "/calm": release("calm") } });
     const releases = tries(20, 200);
     let isOver = false;
@@ -193,7 +193,7 @@ describe("an agent that is replaced under load", () => {
 });
 
 describe("agents that are added and removed under load", () => {
-  it("disturb no call of the others, over any binding, unary or streamed", async () => {
+  it("agents that are added and removed under load disturb no call of the others, over any binding", async () => {
     await using server = await serveAll({ agents: { "/calm": release("calm") } });
     let [isOver, calls] = [false, 0];
     const callers = bindings.flatMap((binding) =>

@@ -67,7 +67,7 @@ function staying() {
 }
 
 describe("an agent that calls another one of its server", () => {
-  it("gets answers, streams and tasks without a network, for its own caller", async () => {
+  it("an agent gets answers, streams and tasks of another without a network, for its own caller", async () => {
     const many: Agent = async function* ({ client }) {
       const tells = client("/tells");
       const answer = await tells.send("one");
@@ -90,7 +90,7 @@ describe("an agent that calls another one of its server", () => {
     expect((await other.listTasks({})).tasks).toHaveLength(0);
   });
 
-  it("calls the release that is there at the time of the call", async () => {
+  it("an agent calls the release of another that is there at the time of the call", async () => {
     const twice: Agent = async function* ({ client, ask }) {
       const weather = client("/weather");
       const before = await weather.send("x");
@@ -107,7 +107,7 @@ describe("an agent that calls another one of its server", () => {
     expect((await client.send("on", { continue: waiting })).text).toBe("1, 2, 2");
   });
 
-  it("is canceled with the task that it waits for", async () => {
+  it("a task of another agent is canceled with the task that waits for it", async () => {
     const { agent, turnStart, ended } = staying();
     await using server = await serveAll({
       agents: { "/asks": { card: card("asks"), agent: asks("/stays") }, "/stays": { card: card("stays"), agent } },
@@ -121,7 +121,7 @@ describe("an agent that calls another one of its server", () => {
     expect((await direct.wait(taskId)).state).toBe("canceled");
   });
 
-  it("takes its deadline along", async () => {
+  it("a call of another agent takes the deadline of its turn along", async () => {
     const { agent, ended } = staying();
     await using server = await serveAll({
       agents: {
@@ -139,7 +139,7 @@ describe("an agent that calls another one of its server", () => {
     expect(await ended).toMatchObject({ kind: expect.stringMatching(/^(?:Canceled|DeadlineExceeded)$/) });
   });
 
-  it("takes its deadline along to an agent that has said nothing yet", async () => {
+  it("a call takes its deadline along to an agent that has said nothing yet", async () => {
     const { promise: turnStart, resolve: begin } = Promise.withResolvers<Turn>();
     const silent: Agent = async (turn) => {
       begin(turn);
@@ -159,7 +159,7 @@ describe("an agent that calls another one of its server", () => {
     await expect.poll(() => signal.reason, { timeout: 20_000 }).toMatchObject({ kind: "DeadlineExceeded" });
   });
 
-  it("starts a task of another agent without waiting for its end", async () => {
+  it("an agent starts a task of another without waiting for its end", async () => {
     const { agent, ended } = staying();
     const starts: Agent = async function* ({ client }) {
       const { taskId } = await client("/stays").send("go", { configuration: { returnImmediately: true } });
@@ -175,7 +175,7 @@ describe("an agent that calls another one of its server", () => {
     expect(await ended).toMatchObject({ kind: "Canceled" });
   });
 
-  it("passes on the id of the request and the trace", async () => {
+  it("a call of another agent passes on the id of the request and the trace", async () => {
     const { log, logger } = recordingLogger();
     let values: (string | undefined)[] = [];
     const sees: Agent = async ({ header }) => {
@@ -205,7 +205,7 @@ describe("an agent that calls another one of its server", () => {
     );
   });
 
-  it("does not go round for ever", async () => {
+  it("calls between agents do not go round for ever", async () => {
     await using server = await serveAll({
       limits: { agentCallDepth: 4 },
       agents: {
@@ -224,7 +224,7 @@ describe("an agent that calls another one of its server", () => {
     });
   });
 
-  it("needs a principal for agents that identify their callers by themselves", async () => {
+  it("a call of another agent needs a principal where agents identify their callers by themselves", async () => {
     const explicit: Agent = async ({ client }) =>
       reply((await client("/own", { principal: { owner: "guest" } }).send("hi")).text);
     await using server = await serveAll({
@@ -241,7 +241,7 @@ describe("an agent that calls another one of its server", () => {
     expect((await other.send("go")).text).toBe("guest/ hi");
   });
 
-  it("may not do more than its caller: the requirements of skills hold on", async () => {
+  it("an agent may not do more than its caller: the requirements of skills hold on", async () => {
     await using server = await serveAll({
       agents: {
         "/asks": { card: card("asks"), agent: asks("/books") },
@@ -258,7 +258,7 @@ describe("an agent that calls another one of its server", () => {
     await expect(bobby.send("go")).rejects.toMatchObject({ code: "permissionDenied" });
   });
 
-  it("may end its work while the server shuts down", async () => {
+  it("an agent that calls another may end its work while the server shuts down", async () => {
     const { promise: turnStart, resolve: begin } = Promise.withResolvers<void>();
     const { promise: closing, resolve: close } = Promise.withResolvers<void>();
     const slow: Agent = async function* ({ client }) {
@@ -282,7 +282,7 @@ describe("an agent that calls another one of its server", () => {
     await closed;
   });
 
-  it("is for the compiler what a client of the network is", () => {
+  it("the client of another agent is for the compiler what a client of the network is", () => {
     type TurnClient = ReturnType<Turn["client"]>;
     expectTypeOf<TurnClient["send"]>().toEqualTypeOf<Client["send"]>();
     expectTypeOf<TurnClient["stream"]>().toEqualTypeOf<Client["stream"]>();
@@ -290,7 +290,7 @@ describe("an agent that calls another one of its server", () => {
     expectTypeOf<keyof Client>().toEqualTypeOf<keyof TurnClient>();
   });
 
-  it("says which agents there are when a path is wrong", async () => {
+  it("a call of another agent says which agents there are when a path is wrong", async () => {
     let error: unknown;
     const wrong: Agent = async ({ client }) => {
       try {
@@ -313,7 +313,7 @@ describe("an agent that calls another one of its server", () => {
 });
 
 describe("a program that calls an agent of its server", () => {
-  it("names the principal, whose tasks are used", async () => {
+  it("a program that calls an agent of its server names the principal, whose tasks are used", async () => {
     await using server = await serveAll({
       auth: keyed(),
       agents: {

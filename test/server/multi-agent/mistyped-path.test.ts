@@ -41,7 +41,7 @@ async function textsBelow(base: string, headers: Readonly<Record<string, string>
 }
 
 describe("a mistyped path", () => {
-  it("is answered with the address of the list that was probably meant, in every binding", async () => {
+  it("a mistyped path is answered with the address of the list that was probably meant, in every binding", async () => {
     await using server = await serveAll({ catalogue: true });
     expect(await textsBelow(`${server.url}/weater`)).toEqual(["404 no agent at /weater: did you mean /weather?\n"]);
     expect(await textsBelow(`${server.url}/nothing-like-it`)).toEqual(["404 no agent at /nothing-like-it\n"]);
@@ -49,7 +49,7 @@ describe("a mistyped path", () => {
     expect(await textsBelow(`${server.url}/${long}`)).toEqual([`404 no agent at /${long.slice(0, 63)}\n`]);
   });
 
-  it("is answered so below the base path, and beside an agent at the root", async () => {
+  it("a mistyped path is answered so below the base path, and beside an agent at the root", async () => {
     const agents = { "/": one("Root"), "/weather": one("W") };
     await using server = await serveAll({ catalogue: true, agents, basePath: "/api" });
     const url = `http://127.0.0.1:${server.port}`;
@@ -58,14 +58,14 @@ describe("a mistyped path", () => {
     expect(await textsBelow(`${url}/weater`)).toEqual(["404 Not Found"]);
   });
 
-  it("names no address where the server has no list", async () => {
+  it("a mistyped path gets no address where the server has no list", async () => {
     await using server = await serveAll();
     expect(await textsBelow(`${server.url}/weater`)).toEqual(["404 no agent at /weater\n"]);
     await using alone = await serve({ ...one("Alone"), port: 0, drainMs: 0, logger: false, basePath: "/weather" });
     expect(await textsBelow(`http://127.0.0.1:${alone.port}/weater`)).toEqual(["404 Not Found"]);
   });
 
-  it("names only agents that let its caller in", async () => {
+  it("the answer to a mistyped path names only agents that let its caller in", async () => {
     await using server = await serveAll({
       ...{ catalogue: true, auth: keyed("a") },
       agents: { "/weather": one("W"), "/wether": one("Own", { auth: keyed("b") }) },
@@ -78,7 +78,7 @@ describe("a mistyped path", () => {
     expect(response.headers.get("cache-control")).toBe("no-store");
   });
 
-  it("counts as a request of its address, and names none once that has made too many", async () => {
+  it("a mistyped path counts as a request of its address, and names no agent once there are too many", async () => {
     await using server = await serveAll({ catalogue: true, rate: { address: { requests: "1/day" } } });
     const ask = async () => (await fetch(`${server.url}/weater`)).text();
     expect(await ask()).toBe("no agent at /weater: did you mean /weather?\n");
@@ -86,7 +86,7 @@ describe("a mistyped path", () => {
   });
 
   it.each([undefined, { "/": one("Root"), "/weather": one("W") }])(
-    "names none to a page that has another name for this machine",
+    "a mistyped path names no agent to a page that has another name for this machine",
     async (agents) => {
       await using server = await serveAll({ catalogue: true, ...(agents && { agents }) });
       const status = await new Promise<number | undefined>((resolve, reject) => {
@@ -106,7 +106,7 @@ describe("a mistyped path", () => {
   it.each([
     [true, "no agent at /weater: the tenant of a request begins with the agent's name: did you mean /weather?"],
     [undefined, "no agent at /weater: the tenant of a request begins with the agent's name"],
-  ])("is answered over gRPC by the name in the tenant (list: %s)", async (catalogue, text) => {
+  ])("a mistyped name in the tenant is answered over gRPC (list: %s)", async (catalogue, text) => {
     const agents = { "/weather": one("W"), "/water": one("Own", { auth: keyed("b") }) };
     await using server = await serveAll({ catalogue, agents });
     await using client = await Client.connect(`${server.url}/weather`, { prefer: ["GRPC"], retry: false });

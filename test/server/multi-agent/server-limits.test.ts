@@ -45,19 +45,22 @@ function send({ url }: { readonly url: string }, path: string, headers = {}, mor
 }
 
 describe("a limit of a server of several agents", () => {
-  it.each(["owner", "tenant", "address", "all"] as const)("counts the calls of all agents per %s", async (who) => {
-    await using server = await serveAll({ rate: { [who]: { requests: "3/day" } } });
-    const paths = ["/weather", "/travel", "/weather", "/travel", "/weather"];
-    const answers = [];
-    for (const path of paths) answers.push(await send(server, path));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429, 429]);
-    const limit = `server.rate.${who}.requests`;
-    expect(answers[3]?.text).toContain(`the limit is 3/day (${limit})`);
-    expect(answers[0]?.headers["ratelimit"]).toContain(`"server.${who}.requests";r=2;t=`);
-    expect(answers[1]?.headers["ratelimit"]).toContain(`"server.${who}.requests";r=1;t=`);
-  });
+  it.each(["owner", "tenant", "address", "all"] as const)(
+    "a limit of a server of several agents counts the calls of all agents per %s",
+    async (who) => {
+      await using server = await serveAll({ rate: { [who]: { requests: "3/day" } } });
+      const paths = ["/weather", "/travel", "/weather", "/travel", "/weather"];
+      const answers = [];
+      for (const path of paths) answers.push(await send(server, path));
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429, 429]);
+      const limit = `server.rate.${who}.requests`;
+      expect(answers[3]?.text).toContain(`the limit is 3/day (${limit})`);
+      expect(answers[0]?.headers["ratelimit"]).toContain(`"server.${who}.requests";r=2;t=`);
+      expect(answers[1]?.headers["ratelimit"]).toContain(`"server.${who}.requests";r=1;t=`);
+    },
+  );
 
-  it("counts the calls that gRPC brings to agents by their names", async () => {
+  it("a limit of a server counts the calls that gRPC brings to agents by their names", async () => {
     const ofSends = { operations: { sendMessage: { owner: { requests: "3/day" } } } } as const;
     await using server = await serveAll({ rate: ofSends });
     const options = { prefer: ["GRPC"], retry: false, grpcTls: false } as const;
@@ -70,7 +73,7 @@ describe("a limit of a server of several agents", () => {
     await expect(travel.send("go")).rejects.toMatchObject({ code: "resourceExhausted", metadata: { limit } });
   });
 
-  it("refuses an address before its callers are authenticated, also where gRPC names the agent", async () => {
+  it("a limit of a server refuses an address before authentication, also where gRPC names the agent", async () => {
     let checked = 0;
     await using server = await serveAll({
       rate: { address: { requests: "6/day" } },
@@ -91,7 +94,7 @@ describe("a limit of a server of several agents", () => {
     expect(list.status).toBe(429);
   });
 
-  it("holds beside an agent's own, and a call that one of them refuses is counted by none", async () => {
+  it("a limit of a server holds beside an agent's own, and neither counts a call that one refuses", async () => {
     const own = { owner: { requests: "1/day" } } as const;
     const agents = { "/weather": one("weather", { rate: own }), "/travel": one("travel") };
     await using server = await serveAll({ rate: { owner: { requests: "4/day" } }, agents });
@@ -105,7 +108,7 @@ describe("a limit of a server of several agents", () => {
     expect((await send(server, "/weather", { "x-user": "bob" })).status).toBe(200);
   });
 
-  it("keeps what was used when an agent is replaced, and holds for one that is added", async () => {
+  it("a limit of a server keeps what was used when an agent is replaced, and holds for one that is added", async () => {
     await using server = await serveAll({ rate: { all: { requests: "3/day" } } });
     await send(server, "/weather");
     await send(server, "/travel");
@@ -115,7 +118,7 @@ describe("a limit of a server of several agents", () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 429, 429]);
   });
 
-  it("counts callers of an agent's own authentication apart from those of the server with the same name", async () => {
+  it("a limit of a server counts callers of an agent's own authentication apart from its own", async () => {
     const keys = { key: apiKey({ in: "header", name: "x-key", verify: (key) => (key === "k" ? "ann" : undefined) }) };
     const agents = { "/weather": one("weather"), "/travel": one("travel", { auth: { schemes: keys } }) };
     await using server = await serveAll({ rate: { owner: { requests: "1/day" } }, agents });
@@ -129,7 +132,7 @@ describe("a limit of a server of several agents", () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 429, 429]);
   });
 
-  it("is charged by the turns of all agents, which learn what the server and the agent have left", async () => {
+  it("a limit of a server is charged by the turns of all agents, which learn what is left", async () => {
     const left: number[] = [];
     const charges: Agent = async ({ charge }) => {
       left.push((await charge({ tokens: 40 })).left);
@@ -147,7 +150,7 @@ describe("a limit of a server of several agents", () => {
     expect((await send(server, "/weather")).text).toContain("(server.rate.owner.tokens)");
   });
 
-  it("limits a skill that one of the agents has, and refuses the start for one that none has", async () => {
+  it("a limit of a server limits a skill that one agent has, and refuses the start for one that none has", async () => {
     const limited = { skills: { "travel-skill": { all: { requests: "1/day" } } } } as const;
     await using server = await serveAll({ rate: limited });
     const named = { metadata: { skillId: "travel-skill" } };
@@ -162,7 +165,7 @@ describe("a limit of a server of several agents", () => {
 });
 
 describe("a limit of turns and streams of a server of several agents", () => {
-  it("refuses the turns of other agents while it is reached, and lets those that wait start after it", async () => {
+  it("a limit of turns refuses those of other agents too, and starts those that wait after it", async () => {
     const held = Promise.withResolvers<void>();
     const turnStart = Promise.withResolvers<void>();
     const slow: Agent = async function* () {
@@ -186,7 +189,7 @@ describe("a limit of turns and streams of a server of several agents", () => {
     expect((await send(server, "/refuses")).status).toBe(200);
   });
 
-  it("counts open streams of all agents", async () => {
+  it("a limit of streams counts those of all agents", async () => {
     const held = Promise.withResolvers<void>();
     const slow: Agent = async function* () {
       yield working();

@@ -86,7 +86,7 @@ describe.each(["memory", "SQLite"] as const)(
   "a server on the store %s whose agents answer more than its heap",
   (store) => {
     it.each(["text", "unicode", "data"])(
-      "lives, serves others, and ends each call of the greedy caller with an answer or the limit (%s)",
+      "a server whose agents answer more than its heap lives, and limits the greedy caller alone (%s)",
       { timeout: 180_000 },
       async (kind) => {
         const { process, send } = await start({ store });
@@ -112,7 +112,9 @@ describe.each(["memory", "SQLite"] as const)(
       },
     );
 
-    it("lives where callers are not distinguished", { timeout: 180_000 }, async () => {
+    it("a server whose agents answer more than its heap lives where callers are not distinguished", {
+      timeout: 180_000,
+    }, async () => {
       const { process, send } = await start({ store, named: false });
       const outcomes = (await Promise.all(Array.from({ length: sends }, () => send("", `${answer} text`)))).map(
         outcomeOf,
@@ -126,7 +128,7 @@ describe.each(["memory", "SQLite"] as const)(
 
 describe.each([true, false])("a server whose callers read more than its heap (they have names: %s)", (named) => {
   it.each(["GetTask", "ListTasks"])(
-    "lives, and answers each %s or refuses it with the limit",
+    "a server whose callers read more than its heap lives, and answers each %s or refuses it with the limit",
     {
       timeout: 180_000,
     },

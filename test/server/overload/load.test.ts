@@ -49,7 +49,7 @@ function measured(limits: Partial<OverloadLimits> = {}) {
 }
 
 describe("the heap", () => {
-  it("refuses all sends as soon as it is at the limit, and excess from 0.85 of the limit on", () => {
+  it("the measure of the heap refuses all sends at its limit, and excess from 0.85 of the limit on", () => {
     const { load, refuses, readings, collect } = measured();
     expect(refuses()).toBe("none");
     readings.heap = 0.59;
@@ -74,7 +74,7 @@ describe("the heap", () => {
     expect(load.refusals).toEqual({ heapMaxRatio: 2, containerMaxRatio: 0, eventLoopMaxMs: 0 });
   });
 
-  it("takes sends again after five measurements in a row that are clearly below", async () => {
+  it("the measure of the heap takes sends again after five measurements in a row clearly below", async () => {
     const { refuses, readings, collect, measure } = measured();
     refuses();
     readings.heap = 0.72;
@@ -91,7 +91,7 @@ describe("the heap", () => {
     expect(refuses()).toBe("none");
   });
 
-  it("is measured again once a 64th of it has been booked, and large requests are then refused", () => {
+  it("the heap is measured again once a 64th of it has been booked, and large requests are then refused", () => {
     const { load, refuses, readings } = measured();
     refuses();
     readings.heap = 0.9;
@@ -103,7 +103,7 @@ describe("the heap", () => {
     expect(() => load.checkRequest((64 << 10) + 1)).toThrow("90 % of the heap is in use");
   });
 
-  it("is not measured when it is switched off", () => {
+  it("the heap is not measured when the measure is switched off", () => {
     const { refuses, readings, collect } = measured({ heapMaxRatio: false });
     refuses();
     readings.heap = 1;
@@ -115,7 +115,7 @@ describe("the heap", () => {
   });
 });
 
-it("the container's memory refuses by its own limit", async () => {
+it("the measure of the container's memory refuses sends by its own limit", async () => {
   const { load, refuses, readings, measure } = measured();
   refuses();
   readings.container = 0.86;
@@ -132,7 +132,7 @@ it("the container's memory refuses by its own limit", async () => {
 });
 
 describe("the event loop", () => {
-  it("refuses nobody for a single long computation, and all sends after five long rounds in a row", async () => {
+  it("the measure of the event loop refuses sends after five long rounds, not after one computation", async () => {
     const { load, refuses, readings, measure } = measured();
     refuses();
     await measure(5);
@@ -164,7 +164,7 @@ describe("the event loop", () => {
     { roundMs: 2400, rounds: 3 },
     { roundMs: 1300, rounds: 4 },
   ])(
-    "refuses all sends after $rounds rounds of $roundMs ms, which last for five times the limit",
+    "the measure of the event loop refuses all sends after $rounds rounds of $roundMs ms, five times the limit",
     async ({ roundMs, rounds }) => {
       const { load, refuses, readings, measure } = measured();
       refuses();
@@ -183,7 +183,7 @@ describe("the event loop", () => {
     },
   );
 
-  it("counts rounds that delay the pause between two measurements", async () => {
+  it("the measure of the event loop counts rounds that delay the pause between two measurements", async () => {
     const { clock, refuses, readings, measure } = measured();
     refuses();
     await measure(5);
@@ -196,7 +196,7 @@ describe("the event loop", () => {
     expect(refuses()).toBe("all");
   });
 
-  it("refuses excess from half of the limit on, until five rounds in a row are short", async () => {
+  it("the measure of the event loop refuses excess from half of the limit until five short rounds", async () => {
     const { refuses, readings, measure } = measured();
     refuses();
     readings.roundMs = 499;
@@ -213,7 +213,7 @@ describe("the event loop", () => {
   });
 });
 
-it("logs one record when an overload begins and one when it ends", async () => {
+it("an overload is logged by one record when it begins and one when it ends", async () => {
   const { load, log, refuses, readings, collect, measure } = measured();
   refuses();
   readings.heap = 0.65;
@@ -238,7 +238,7 @@ it("logs one record when an overload begins and one when it ends", async () => {
   ]);
 });
 
-it("measures nothing while no calls come, and nothing once it is closed", async () => {
+it("the load is not measured while no calls come, nor once it is closed", async () => {
   const { clock, load, refuses, isWatching, measure } = measured();
   expect(clock.pending()).toEqual([]);
   refuses();
@@ -253,7 +253,7 @@ it("measures nothing while no calls come, and nothing once it is closed", async 
   expect(clock.pending()).toEqual([]);
 });
 
-it("is nothing when all measures are switched off", () => {
+it("there is no load to ask when all measures are switched off", () => {
   const { logger } = recordingLogger();
   const limits = {
     ...defaultOverloadLimits,

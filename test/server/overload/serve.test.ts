@@ -51,7 +51,7 @@ async function start(limits: object = {}) {
 
 describe("an overloaded server", () => {
   it.each(["JSONRPC", "HTTP+JSON", "GRPC", "CONNECT"])(
-    "refuses sends over %s with UNAVAILABLE, the limit and a time to wait, and answers reads",
+    "an overloaded server refuses sends over %s with UNAVAILABLE, the limit and a time to wait, and answers reads",
     async (binding) => {
       await using scene = await start();
       const client = await Client.connect(scene.server.url, { prefer: [binding], retry: false });
@@ -65,7 +65,7 @@ describe("an overloaded server", () => {
     },
   );
 
-  it("answers 503 with Retry-After", async () => {
+  it("an overloaded server answers 503 with Retry-After", async () => {
     await using scene = await start();
     await scene.slow(1500);
     const { status, headers, text } = await scene.send();
@@ -79,7 +79,7 @@ describe("an overloaded server", () => {
     expect((await scene.send()).status).toBe(200);
   });
 
-  it("stays ready for 30 s, is not ready while it refuses every send for longer, and is when it takes sends again", async () => {
+  it("an overloaded server stays ready for 30 s, and is not ready while it refuses every send for longer", async () => {
     await using scene = await start();
     const { clock, ready, send, slow } = scene;
     expect(await ready()).toEqual([200, "ready", 1]);
@@ -96,14 +96,14 @@ describe("an overloaded server", () => {
     expect(await ready()).toEqual([200, "ready", 1]);
   });
 
-  it("stays ready as long as only excess is refused", async () => {
+  it("an overloaded server stays ready as long as only excess is refused", async () => {
     await using scene = await start();
     await scene.slow(700);
     await scene.clock.advance(100_000);
     expect(await scene.ready()).toEqual([200, "ready", 1]);
   });
 
-  it("refuses nothing where the measure is switched off", async () => {
+  it("an overloaded server refuses nothing where the measure is switched off", async () => {
     await using scene = await start({ eventLoopMaxMs: false });
     await scene.slow(5000);
     expect((await scene.send()).status).toBe(200);
@@ -119,6 +119,6 @@ it.each([
     "limits.heapMaxRatio must be false or a number above 0 and up to 1, not a value of type boolean",
   ],
   [{ heapMaxRatios: 1 }, "limits.heapMaxRatios cannot be given: did you mean heapMaxRatio?"],
-])("the limits are checked at start: %j", async (limits, problem) => {
+])("the limits of overload are checked at start: %j", async (limits, problem) => {
   await expect(start(limits)).rejects.toThrow(problem);
 });

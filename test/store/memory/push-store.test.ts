@@ -5,7 +5,7 @@ import { memoryPushStore } from "../../../src/store/memory/push-store.js";
 import { alice } from "../../contract/fixtures.js";
 
 describe("a memory push store that is full", () => {
-  it("refuses a new registration, takes a smaller one in its place, and has room again after a deletion", async () => {
+  it("a full memory push store refuses a registration, and has room again after a deletion", async () => {
     const store = memoryPushStore({ maxBytes: 2_000 });
     const base = { scope: alice, taskId: "t", cursor: 0, version: "1.0", holder: "here" };
     const registration = (key: number, url: string) => ({
@@ -24,7 +24,7 @@ describe("a memory push store that is full", () => {
     await store.close();
   });
 
-  it("drops settled configurations, the oldest first, and never one that still owes something", async () => {
+  it("a full memory push store drops settled configurations, the oldest first, and no other", async () => {
     const store = memoryPushStore({ maxBytes: 2_500 });
     const set = (key: number, settled: boolean) => {
       const config = create(TaskPushNotificationConfigSchema, { id: "p", url: "x".repeat(480) });

@@ -26,7 +26,7 @@ async function whatIsLeft(store: TaskStore, heads: readonly Head[]): Promise<num
 
 describe("a memory task store that is full", () => {
   // Requirements: V1-SEC-22
-  it("drops finished tasks, the oldest first, to take a new one", async () => {
+  it("a full memory task store drops finished tasks, the oldest first, to take a new one", async () => {
     const store = memoryTaskStore({ maxBytes: 50 * kibibyte });
     const heads = [];
     for (let index = 0; index < 6; index += 1) heads.push(await finish(store, 10 * kibibyte));
@@ -38,7 +38,7 @@ describe("a memory task store that is full", () => {
     await store.close();
   });
 
-  it("drops the push configurations of a task with it, and of no other task", async () => {
+  it("a full memory task store drops the push configurations of a task with it, and of no other task", async () => {
     const store = memoryTaskStore({ maxBytes: 50 * kibibyte });
     const heads = [await finish(store, 10 * kibibyte), await finish(store, 10 * kibibyte)];
     for (const { key, id } of heads) {
@@ -53,7 +53,7 @@ describe("a memory task store that is full", () => {
     await store.close();
   });
 
-  it("drops the name of a task with it, and of no other task", async () => {
+  it("a full memory task store drops the name of a task with it, and of no other task", async () => {
     const store = memoryTaskStore({ maxBytes: 50 * kibibyte });
     await store.create(newTask({ scope: bob, name: "trip" }));
     const old = await finish(store, 10 * kibibyte, "trip");
@@ -69,7 +69,7 @@ describe("a memory task store that is full", () => {
     await store.close();
   });
 
-  it("counts names as well", async () => {
+  it("a full memory task store counts names as well", async () => {
     const store = memoryTaskStore({ maxBytes: 2 * kibibyte });
     const long = (payload: string): string => payload.repeat(kibibyte);
     await expect(store.create(newTask({ name: long("a") }))).rejects.toMatchObject({ code: "resourceExhausted" });
@@ -77,7 +77,7 @@ describe("a memory task store that is full", () => {
     await store.close();
   });
 
-  it("never drops a task that is not finished, and refuses a new one when there is no room left", async () => {
+  it("a full memory task store never drops an unfinished task, and refuses a new one", async () => {
     const store = memoryTaskStore({ maxBytes: 50 * kibibyte });
     // Callers that are not told apart.
     const scope = { ...alice, owner: "" };
@@ -95,7 +95,7 @@ describe("a memory task store that is full", () => {
     await store.close();
   });
 
-  it("leaves each owner half of what the unfinished tasks of others leave", async () => {
+  it("a memory task store leaves each owner half of what the unfinished tasks of others leave", async () => {
     const store = memoryTaskStore({ maxBytes: 100 * kibibyte });
     const fill = async (scope: Scope): Promise<readonly Head[]> => {
       const heads: Head[] = [];
@@ -115,7 +115,7 @@ describe("a memory task store that is full", () => {
     await store.close();
   });
 
-  it("refuses what would let a task grow beyond its owner's share, and takes the write that ends it", async () => {
+  it("a memory task store lets no task grow beyond its owner's share, and takes the write that ends it", async () => {
     const store = memoryTaskStore({ maxBytes: 100 * kibibyte });
     const head = await store.create(newTask({ bytes: kibibyte }));
     const other = await store.create(newTask({ scope: bob, bytes: kibibyte }));
@@ -135,7 +135,7 @@ describe("a memory task store that is full", () => {
     await store.close();
   });
 
-  it("refuses growth of tasks of callers that are not told apart only when it is full", async () => {
+  it("a memory task store refuses growth of callers that are not told apart only when it is full", async () => {
     const store = memoryTaskStore({ maxBytes: 100 * kibibyte });
     const head = await store.create(newTask({ scope: { ...alice, owner: "" }, bytes: kibibyte }));
     expect(await store.append(appendTo(head, { bytes: 90 * kibibyte }))).toBe("stored");
@@ -144,7 +144,7 @@ describe("a memory task store that is full", () => {
     await store.close();
   });
 
-  it("counts what an owner has at all agents as one share", async () => {
+  it("a memory task store counts what an owner has at all agents as one share", async () => {
     const store = memoryTaskStore({ maxBytes: 100 * kibibyte });
     await store.create(newTask({ bytes: 40 * kibibyte }));
     const more = store.create(newTask({ scope: sibling, bytes: 20 * kibibyte }));
@@ -153,7 +153,7 @@ describe("a memory task store that is full", () => {
     await store.close();
   });
 
-  it("drops finished tasks of an owner that keeps more than its share before older ones of others", async () => {
+  it("a memory task store drops finished tasks of an owner beyond its share before older ones of others", async () => {
     const store = memoryTaskStore({ maxBytes: 100 * kibibyte });
     const ofBob = [
       await finish(store, 10 * kibibyte, undefined, bob),
@@ -174,7 +174,7 @@ describe("a memory task store that is full", () => {
     await store.close();
   });
 
-  it("lets one owner alone fill all of it with finished tasks", async () => {
+  it("a memory task store lets one owner alone fill all of it with finished tasks", async () => {
     const store = memoryTaskStore({ maxBytes: 100 * kibibyte });
     const heads: Head[] = [];
     for (let count = 0; count < 8; count += 1) heads.push(await finish(store, 10 * kibibyte));
@@ -182,7 +182,7 @@ describe("a memory task store that is full", () => {
     await store.close();
   });
 
-  it("takes every write that ends a task, and keeps that task", async () => {
+  it("a full memory task store takes every write that ends a task, and keeps that task", async () => {
     const store = memoryTaskStore({ maxBytes: 20 * kibibyte });
     const old = await finish(store, 100);
     const head = await finish(store, 100 * kibibyte);
@@ -192,7 +192,7 @@ describe("a memory task store that is full", () => {
     await store.close();
   });
 
-  it("keeps a finished task that a late write makes too large", async () => {
+  it("a memory task store keeps a finished task that a late write makes too large", async () => {
     const store = memoryTaskStore({ maxBytes: 20 * kibibyte });
     const head = await finish(store, 100);
     expect(await store.append(appendTo({ ...head, seq: 2 }, { bytes: 100 * kibibyte }))).toBe("stored");
@@ -204,7 +204,7 @@ describe("a memory task store that is full", () => {
     { first: "the logs", finishedLogMaxBytes: 25 * kibibyte },
     { first: "the tasks", finishedLogMaxBytes: 1_000 * kibibyte },
   ])(
-    "has as much room after many have come and gone as at first, when $first go first",
+    "a memory task store has as much room after many have come and gone as at first, when $first go first",
     async ({ finishedLogMaxBytes }) => {
       const clock = createVirtualClock();
       const limits = { clock, maxBytes: 50 * kibibyte, finishedLogMs: 1_000, finishedLogMaxBytes };
@@ -232,7 +232,7 @@ describe("a memory task store that is full", () => {
     },
   );
 
-  it("keeps as many tasks after thousands as after a few", async () => {
+  it("a memory task store keeps as many tasks after thousands as after a few", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ maxBytes: 100 * kibibyte, clock });
     const totals = new Set<number>();
@@ -248,7 +248,7 @@ describe("a memory task store that is full", () => {
 });
 
 describe("conversations in a memory task store", () => {
-  it("of an owner at all agents take half of what others leave, and its least recently used one goes first", async () => {
+  it("conversations of an owner at all agents take half of the rest, the least recent goes first", async () => {
     const store = memoryTaskStore({ conversationsMaxBytes: 20 * kibibyte });
     const said = { kind: "user", id: "m", taskId: "", at: 1, content: undefined, bytes: 4 * kibibyte } as const;
     const scopes = [bob, alice, sibling, { ...alice, agent: "third" }];
@@ -263,7 +263,7 @@ describe("conversations in a memory task store", () => {
 });
 
 describe("the log of a finished task", () => {
-  it("is dropped after its time, and the snapshot stays", async () => {
+  it("the log of a finished task is dropped after its time, and the snapshot stays", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock, finishedLogMs: 1_000 });
     const first = await finish(store, 100);
@@ -283,7 +283,7 @@ describe("the log of a finished task", () => {
     await store.close();
   });
 
-  it("is dropped earlier when all such logs take too much, the oldest first", async () => {
+  it("the log of a finished task is dropped earlier when all such logs take too much, the oldest first", async () => {
     const store = memoryTaskStore({ finishedLogMaxBytes: 25 * kibibyte });
     const heads = [];
     for (let index = 0; index < 4; index += 1) heads.push(await finish(store, 10 * kibibyte));
@@ -292,7 +292,7 @@ describe("the log of a finished task", () => {
     await store.close();
   });
 
-  it("frees its room when it is dropped", async () => {
+  it("the log of a finished task frees its room when it is dropped", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock, maxBytes: 50 * kibibyte, finishedLogMs: 1_000 });
     const heads = [];
@@ -304,7 +304,7 @@ describe("the log of a finished task", () => {
     await store.close();
   });
 
-  it("keeps what no snapshot has folded in", async () => {
+  it("the log of a finished task keeps what no snapshot has folded in", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock, finishedLogMs: 1_000 });
     const head = await store.create(newTask());
@@ -316,7 +316,7 @@ describe("the log of a finished task", () => {
     await store.close();
   });
 
-  it("of an unfinished task stays, however old it is", async () => {
+  it("the log of an unfinished task stays, however old it is", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock, finishedLogMs: 1_000 });
     const head = await store.create(newTask({ snapshot: { task: taskAt(1), bytes: 10 }, end: { inboxPut: 0 } }));

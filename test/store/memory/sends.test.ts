@@ -20,14 +20,14 @@ async function rememberedIds(store: TaskStore, ids: readonly string[]): Promise<
 }
 
 describe("a memory task store remembers sends", () => {
-  it("up to a number, and forgets the oldest first", async () => {
+  it("a memory task store remembers sends up to a number, and forgets the oldest first", async () => {
     const store = memoryTaskStore({ sendsMax: 2 });
     for (const id of ["a", "b", "c"]) await store.beginSend(send(id));
     expect(await rememberedIds(store, ["a", "b", "c"])).toEqual(["b", "c"]);
     await store.close();
   });
 
-  it("for a time, which taking and settling do not prolong", async () => {
+  it("a memory task store remembers sends for a time, which taking and settling do not prolong", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock, sendsMaxAgeMs: 1_000 });
     const record = await store.beginSend(send("a"));
@@ -43,7 +43,7 @@ describe("a memory task store remembers sends", () => {
     await store.close();
   });
 
-  it("within a number of bytes, replies included, and has as much room after many as at first", async () => {
+  it("a memory task store remembers sends within a number of bytes, replies included", async () => {
     const store = memoryTaskStore({ sendsMaxBytes: 100_000 });
     const reply = { kind: "reply", message: message("r") } as const;
     const ids = Array.from({ length: 100 }, (_, index) => `m${index}`);

@@ -10,7 +10,7 @@ interface Item {
 const newestFirst = (a: Item, b: Item) => b.statusTime - a.statusTime || b.key - a.key;
 
 describe("sorted tasks", () => {
-  it("give the same as a newly sorted list, whatever is added and deleted", () => {
+  it("sorted tasks give the same as a newly sorted list, whatever is added and deleted", () => {
     // Adds and deletes come in bursts, so that blocks fill, split, empty and merge.
     const burst = fc.record({
       add: fc.boolean(),
@@ -52,7 +52,7 @@ describe("sorted tasks", () => {
     );
   });
 
-  it("ignore the deletion of a missing entry", () => {
+  it("sorted tasks ignore the deletion of a missing entry", () => {
     const sorted = new SortedTasks<Item>();
     const item = { statusTime: 1, key: 1 };
     sorted.delete(item);

@@ -5,7 +5,7 @@ import { alice, appendTo, entry, event, newTask, readHead, status, taskAt } from
 import { createVirtualClock, settle } from "../../support/virtual-clock.js";
 
 describe("a memory task store", () => {
-  it("keeps records, snapshots and entries as the objects that they were given as", async () => {
+  it("a memory task store keeps records, snapshots and entries as the objects that they were given as", async () => {
     const store = memoryTaskStore();
     const record = event(1);
     const snapshot = { task: taskAt(1), bytes: 10 };
@@ -19,7 +19,7 @@ describe("a memory task store", () => {
     await store.close();
   });
 
-  it("returns copies: later writes do not change them", async () => {
+  it("a memory task store returns copies: later writes do not change them", async () => {
     const store = memoryTaskStore();
     const head = await store.create(newTask());
     await store.put(head.key, entry("m1"), 16);
@@ -30,7 +30,7 @@ describe("a memory task store", () => {
     await store.close();
   });
 
-  it("holds writes back while a flush is delayed, then applies them together, each by itself", async () => {
+  it("a memory task store holds writes back while a flush is delayed, then applies each by itself", async () => {
     const gates: { open: () => void; crash: (error: Error) => void; writes: number }[] = [];
     const beforeFlush = (writes: number) =>
       new Promise<void>((open, crash) => {
@@ -53,7 +53,7 @@ describe("a memory task store", () => {
     await store.close();
   });
 
-  it("finishes the writes in flight when it is closed, and refuses later ones", async () => {
+  it("a memory task store finishes the writes in flight when it is closed, and refuses later ones", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock, beforeFlush: () => Promise.resolve() });
     await store.create(newTask({ status: { state: TaskState.COMPLETED, time: 1 }, end: { inboxPut: 0 } }));

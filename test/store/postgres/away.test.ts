@@ -86,7 +86,7 @@ describe.skipIf(!hasPostgres)("a server whose PostgreSQL is away", () => {
   afterAll(() => database[Symbol.asyncDispose]());
 
   it.each<["stopped" | "silent"]>([["stopped"], ["silent"]])(
-    "refuses sends with Retry-After before the agent starts, is not ready after a while, and recovers by itself (%s)",
+    "a server whose PostgreSQL is away refuses sends with Retry-After, is not ready after a while, and recovers (%s)",
     async (how) => {
       await using relay = await silentRelay(database.port);
       const url = new URL(databases.url);
@@ -114,7 +114,9 @@ describe.skipIf(!hasPostgres)("a server whose PostgreSQL is away", () => {
 
   // No other part of these tests fills a disk for PostgreSQL.
   if (mayMount) {
-    it("counts it as away when its disk is full, and recovers once there is room", { timeout: 60_000 }, async () => {
+    it("a server counts its PostgreSQL as away when its disk is full, and recovers once there is room", {
+      timeout: 60_000,
+    }, async () => {
       using disk = mountDisk(24 * 2 ** 20);
       const [row] = await database.query("show data_directory");
       chownSync(disk.folder, statSync(String(row?.["data_directory"])).uid, -1);

@@ -7,7 +7,7 @@ import { hasPostgres, type PostgresServer, startPostgres, startTimeoutMs } from 
 import { createStoreDatabase, type StoreDatabase } from "../../support/postgres-databases.js";
 
 describe("without a database", () => {
-  it("names the package to install when the driver is missing", async () => {
+  it("a PostgreSQL store names the package to install when the driver is missing", async () => {
     const missing = "pg-that-nobody-has-installed";
     await expect(loadPg(() => import(/* @vite-ignore */ missing))).rejects.toThrow(
       'trivium/postgres needs the package "pg": npm install pg',
@@ -18,11 +18,11 @@ describe("without a database", () => {
     ["localhost:5432/db", 'the url of the database must begin with postgres://, not "localhost"'],
     ["mysql://u:secret@h/db", 'the url of the database must begin with postgres://, not "mysql"'],
     ["", 'the url of the database must begin with postgres://, not ""'],
-  ])("refuses the url %j without showing its secrets", (url, sentence) => {
+  ])("a PostgreSQL store refuses the url %j without showing its secrets", (url, sentence) => {
     expect(() => postgresStore({ url })).toThrow(sentence);
   });
 
-  it("refuses options that cannot be", () => {
+  it("a PostgreSQL store refuses options that cannot be", () => {
     const url = "postgres://127.0.0.1/none";
     expect(() => postgresStore({ url, sessions: false, hints: true })).toThrow("hints need sessions");
     expect(() => postgresStore({ url, pool: { max: 0 } })).toThrow(
@@ -30,7 +30,7 @@ describe("without a database", () => {
     );
   });
 
-  it("reports an unreachable database, and still closes", async () => {
+  it("a PostgreSQL store reports an unreachable database, and still closes", async () => {
     const store = postgresStore({ url: "postgres://u:secret@127.0.0.1:1/none" });
     const error = await store.create(newTask()).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(StoreError);
@@ -90,7 +90,7 @@ describe.skipIf(!hasPostgres)("when PostgreSQL is stopped", () => {
   });
 
   it.each(["stop", "kill"] as const)(
-    "a %s fails the calls with a sentence, and after the start all works again",
+    "a %s of PostgreSQL fails the calls with a sentence, and after the start all works again",
     async (end) => {
       const { id, scope } = await store.create(newTask());
       await appendAnyway(id);

@@ -94,7 +94,9 @@ describe.skipIf(!hasPostgres)("replicas on PostgreSQL whose way to it falls sile
   }, startTimeoutMs);
   afterAll(() => database[Symbol.asyncDispose]());
 
-  it("keep their turns when it fell silent for all of them", { timeout: 60_000 }, async () => {
+  it("replicas on PostgreSQL keep their turns when the way to it fell silent for all of them", {
+    timeout: 60_000,
+  }, async () => {
     await using a = await replica(databases.url);
     await using b = await replica(databases.url);
     const both = [a, b] as const;
@@ -109,7 +111,9 @@ describe.skipIf(!hasPostgres)("replicas on PostgreSQL whose way to it falls sile
     expect(both.flatMap(({ turns }) => turns.aborted)).toEqual([]);
   });
 
-  it("show no task that another one has taken over", { timeout: 60_000 }, async () => {
+  it("replicas whose way to PostgreSQL falls silent show no task that another one has taken over", {
+    timeout: 60_000,
+  }, async () => {
     await using a = await replica(databases.url);
     await using b = await replica(databases.url);
     const id = await begin(a.server);

@@ -52,7 +52,7 @@ describe.skipIf(!hasPostgres)("a migration that takes long", () => {
   afterEach(() => other.end());
 
   it.each(Object.entries(obstacles))(
-    "is not canceled while it waits for %s, and logs its progress",
+    "a migration that takes long is not canceled while it waits for %s, and logs its progress",
     async (_, statement) => {
       const { log, logger } = recordingLogger();
       const store = postgresStore({ url: limited(), statementTimeoutMs: 100, logger });
@@ -71,7 +71,7 @@ describe.skipIf(!hasPostgres)("a migration that takes long", () => {
     },
   );
 
-  it("of trivium db migrate prints on stderr how far it is", async () => {
+  it("a long migration of trivium db migrate prints on stderr how far it is", async () => {
     await other.query(`begin; ${obstacles["its own statements"]}`);
     const child = startTrivium(["db", "migrate", "--store", limited()]);
     const stdout = text(child.stdout);
@@ -89,7 +89,7 @@ describe.skipIf(!hasPostgres)("a migration that takes long", () => {
     expect((await ended)[0]).toBe(0);
   });
 
-  it("leaves the limits of all other statements as they are", async () => {
+  it("a long migration leaves the limits of all other statements as they are", async () => {
     const { logger } = recordingLogger();
     const store = postgresStore({ url, statementTimeoutMs: 100, logger });
     await store.open?.();

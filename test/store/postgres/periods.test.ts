@@ -20,7 +20,7 @@ describe.skipIf(!hasPostgres)("processes on one PostgreSQL that count by time", 
     opened = Array.from({ length: processes }, () => openPostgres({ url, pool: { max: 4 } }, () => 100 * periodMs));
   }, startTimeoutMs);
 
-  it("write, drop and fold the same rows at once, and neither miscount nor wait in a circle", async () => {
+  it("processes on one PostgreSQL change the same counters at once, without miscount or deadlock", async () => {
     const { server, url } = databases;
     let writing = true;
     const until = async (work: (database: PostgresDatabase) => Promise<unknown>) => {

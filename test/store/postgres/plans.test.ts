@@ -35,7 +35,7 @@ describe.skipIf(!hasPostgres)("statements of a connection to PostgreSQL", () => 
     return rows;
   }
 
-  it("are planned once, however little they are given", async () => {
+  it("statements of a connection to PostgreSQL are planned once, however little they are given", async () => {
     const statements = await use(true);
     expect(statements.filter(({ custom }) => custom > 0)).toEqual([]);
     expect(statements.find(({ statement }) => statement === flushText)).toMatchObject({ generic: 20 });
@@ -44,7 +44,7 @@ describe.skipIf(!hasPostgres)("statements of a connection to PostgreSQL", () => 
     expect(new Set(statements.map(({ statement }) => statement)).size).toBe(statements.length);
   });
 
-  it("are not prepared behind a pooler that gives each transaction another connection", async () => {
+  it("statements are not prepared behind a pooler that gives each transaction another connection", async () => {
     expect(await use(false)).toEqual([]);
   });
 });

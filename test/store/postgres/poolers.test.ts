@@ -90,7 +90,7 @@ describe.skipIf(!hasPgBouncer)("behind a pooler", () => {
   }, startTimeoutMs);
 
   describe("in session mode, with PgBouncer's defaults", () => {
-    it("a store starts on an empty database, and logs the mode once", async () => {
+    it("a store behind a session pooler starts on an empty database, and logs the mode once", async () => {
       const pooler = await startPooler({ mode: "session" });
       const { store, log } = storeWithLog({ url: pooler.urlFor(await server.createDatabase()) });
       await store.open?.();
@@ -101,7 +101,7 @@ describe.skipIf(!hasPgBouncer)("behind a pooler", () => {
       expect(modes).toMatchObject([{ level: "info", fields: { mode: "session" } }]);
     });
 
-    it("each connection has the limits of the store, and prepares its statements", async () => {
+    it("each connection behind a session pooler has the limits of the store, and prepares its statements", async () => {
       const pooler = await startPooler({ mode: "session" });
       const database = open({ url: pooler.urlFor(databases.url), statementTimeoutMs: 7_000, pool: { max: 1 } });
       await use(database, crypto.randomUUID());
@@ -111,7 +111,7 @@ describe.skipIf(!hasPgBouncer)("behind a pooler", () => {
       expect(prepared.length).toBeGreaterThan(2);
     });
 
-    it("hints reach other processes once, and this one once", async () => {
+    it("hints behind a session pooler reach other processes once, and this one once", async () => {
       const pooler = await startPooler({ mode: "session" });
       const [here, there] = [0, 1].map(() => startSignals(pooler.urlFor(databases.url)));
       if (here === undefined || there === undefined) throw new Error("there are two");
@@ -141,7 +141,7 @@ describe.skipIf(!hasPgBouncer)("behind a pooler", () => {
       expect(error).toMatchObject({ failure: "unreachable", message: expect.stringContaining("set sessions to true") });
     });
 
-    it("what the URL sets, and a pooler refuses, is named with a remedy", async () => {
+    it("what the URL sets and a session pooler refuses is named with a remedy", async () => {
       const pooler = await startPooler({ mode: "session" });
       const url = `${pooler.urlFor(databases.url)}?options=${encodeURIComponent("-c work_mem=1MB")}`;
       await expect(storeWithLog({ url }).store.open?.()).rejects.toMatchObject({
@@ -168,22 +168,25 @@ describe.skipIf(!hasPgBouncer)("behind a pooler", () => {
       expect(modes[0]?.message).toContain("directUrl");
     });
 
-    it.each([undefined, false])("nothing of a store is left in a session (sessions: %s)", async (sessions) => {
-      const pooler = await startPooler({ mode: "transaction", settings: { default_pool_size: 3 } });
-      const url = pooler.urlFor(databases.url);
-      const { store } = storeWithLog({ url, sessions });
-      await store.open?.();
-      store.signals?.subscribe(() => {});
-      const tasks = await Promise.all(Array.from({ length: 50 }, () => store.create(newTask())));
-      await Promise.all(tasks.map(async (task) => store.append(appendTo(await readHead(store, task)))));
-      const sessionsLeft = await readSessions(url, 3);
-      expect(sessionsLeft).toEqual(Array.from({ length: 3 }, () => ({ settings: [], prepared: [] })));
-      const name = new URL(databases.url).pathname.slice(1);
-      const listening = "select 1 from pg_stat_activity where datname = $1 and query ilike 'listen%'";
-      expect(await server.query(listening, [name])).toEqual([]);
-    });
+    it.each([undefined, false])(
+      "nothing of a store is left in a session of a transaction pooler (sessions: %s)",
+      async (sessions) => {
+        const pooler = await startPooler({ mode: "transaction", settings: { default_pool_size: 3 } });
+        const url = pooler.urlFor(databases.url);
+        const { store } = storeWithLog({ url, sessions });
+        await store.open?.();
+        store.signals?.subscribe(() => {});
+        const tasks = await Promise.all(Array.from({ length: 50 }, () => store.create(newTask())));
+        await Promise.all(tasks.map(async (task) => store.append(appendTo(await readHead(store, task)))));
+        const sessionsLeft = await readSessions(url, 3);
+        expect(sessionsLeft).toEqual(Array.from({ length: 3 }, () => ({ settings: [], prepared: [] })));
+        const name = new URL(databases.url).pathname.slice(1);
+        const listening = "select 1 from pg_stat_activity where datname = $1 and query ilike 'listen%'";
+        expect(await server.query(listening, [name])).toEqual([]);
+      },
+    );
 
-    it("a transaction has the limits of the store, and leaves those of the session as they are", async () => {
+    it("a transaction behind a pooler has the limits of the store, and leaves those of the session", async () => {
       const pooler = await startPooler({ mode: "transaction", settings: { default_pool_size: 1 } });
       const { db } = open({ url: pooler.urlFor(databases.url), statementTimeoutMs: 200 });
       const within = await db.transaction().execute(async (transaction) => {
@@ -197,7 +200,7 @@ describe.skipIf(!hasPgBouncer)("behind a pooler", () => {
       await expect(late).rejects.toMatchObject({ code: "57014" });
     });
 
-    it("a single statement has the limits of its role, and a migration none", async () => {
+    it("a single statement behind a pooler has the limits of its role, and a migration none", async () => {
       const role = "hurried";
       await server.query(`create role ${role} login superuser`);
       await server.query(`alter role ${role} set statement_timeout = 100`);
@@ -223,7 +226,7 @@ describe.skipIf(!hasPgBouncer)("behind a pooler", () => {
       expect(await store.append(appendTo(head))).toBe("stored");
     });
 
-    it("hints and migrations take directUrl, and the rest takes the pooler", async () => {
+    it("hints and migrations take directUrl, and the rest takes the transaction pooler", async () => {
       const pooler = await startPooler({ mode: "transaction" });
       const directUrl = await server.createDatabase();
       const options = { url: pooler.urlFor(directUrl), directUrl, sessions: false };
@@ -244,7 +247,7 @@ describe.skipIf(!hasPgBouncer)("behind a pooler", () => {
       expect(modes[0]?.message).not.toContain("directUrl");
     });
 
-    it("a directUrl that leads through such a pooler is warned of, and processes poll", async () => {
+    it("a directUrl that leads through a transaction pooler is warned of, and processes poll", async () => {
       const pooler = await startPooler({ mode: "transaction" });
       const url = pooler.urlFor(databases.url);
       const { store, log } = storeWithLog({ url, directUrl: url });
@@ -267,7 +270,7 @@ describe.skipIf(!hasPgBouncer)("behind a pooler", () => {
     }
   });
 
-  it("that changes from session to transaction mode, a store goes on after some failures", async () => {
+  it("a store goes on after some failures behind a pooler that changes from session to transaction mode", async () => {
     // One that keeps track of prepared statements would hide the change.
     const settings = tracksPreparedStatements ? { max_prepared_statements: 0 } : {};
     const pooler = await startPooler({ mode: "session", settings });
@@ -288,7 +291,7 @@ describe.skipIf(!hasPgBouncer)("behind a pooler", () => {
       .toEqual([{ mode: "session" }, { mode: "transaction" }]);
   });
 
-  it("in statement mode, which has no transactions, a store says so when it opens", async () => {
+  it("a store behind a pooler in statement mode, which has no transactions, says so when it opens", async () => {
     const pooler = await startPooler({ mode: "transaction", settings: { pool_mode: "statement" } });
     const { store } = storeWithLog({ url: pooler.urlFor(databases.url) });
     await expect(store.open?.()).rejects.toMatchObject({
@@ -314,7 +317,7 @@ describe.skipIf(!hasPgBouncer)("behind a pooler", () => {
     expect([...names.keys()].filter((name) => !/^trivium_[0-9a-f]{32}$/.test(name))).toEqual([]);
   });
 
-  it("the mode is reported, and without a pooler it is direct", async () => {
+  it("the mode of a pooler is reported, and without a pooler it is direct", async () => {
     const modes: ConnectionMode[] = [];
     for (const mode of ["session", "transaction"] as const) {
       const pooler = await startPooler({ mode });

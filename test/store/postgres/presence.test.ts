@@ -12,7 +12,7 @@ function process() {
 }
 
 describe("a process on PostgreSQL", () => {
-  it("assumes other processes until none has answered", async () => {
+  it("a process on PostgreSQL assumes other processes until none has answered", async () => {
     const { clock, words, presence } = process();
     expect(presence.others).toBe(true);
     presence.announce();
@@ -21,13 +21,13 @@ describe("a process on PostgreSQL", () => {
     expect(presence.others).toBe(false);
   });
 
-  it("knows that there are none once it cannot hear them", () => {
+  it("a process on PostgreSQL knows that there are no others once it cannot hear them", () => {
     const { presence } = process();
     presence.close();
     expect(presence.others).toBe(false);
   });
 
-  it("remembers another process while it sends heartbeats, and for a while after", async () => {
+  it("a process on PostgreSQL remembers another one while it sends heartbeats, and for a while after", async () => {
     const { clock, presence } = process();
     presence.announce();
     presence.receive("here");
@@ -42,7 +42,7 @@ describe("a process on PostgreSQL", () => {
     expect(presence.others).toBe(false);
   });
 
-  it("that is alone notices a new process, and answers it", async () => {
+  it("a process that is alone on PostgreSQL notices a new one, and answers it", async () => {
     const { clock, words, presence } = process();
     presence.announce();
     await clock.advance(longMs);
@@ -52,7 +52,7 @@ describe("a process on PostgreSQL", () => {
     expect(words).toEqual(["here"]);
   });
 
-  it("assumes other processes after it has reconnected, and reports nothing once it is closed", async () => {
+  it("a process on PostgreSQL assumes others after it has reconnected, and reports none once closed", async () => {
     const { clock, words, presence } = process();
     presence.announce();
     await clock.advance(longMs);

@@ -119,7 +119,7 @@ describe.skipIf(!hasPostgres)("plans of PostgreSQL", { concurrent: true }, () =>
     return { ...opened, url };
   }
 
-  it("walk indexes of tables that have no statistics", async () => {
+  it("plans of PostgreSQL walk indexes of tables that have no statistics", async () => {
     const database = await open();
     await server.query(filling, undefined, database.url);
     await useAll(database, "used");
@@ -127,7 +127,7 @@ describe.skipIf(!hasPostgres)("plans of PostgreSQL", { concurrent: true }, () =>
     await database.backend.close();
   });
 
-  it("walk indexes of tables that have statistics", async () => {
+  it("plans of PostgreSQL walk indexes of tables that have statistics", async () => {
     const database = await open();
     await server.query(`${filling}; analyze`, undefined, database.url);
     await useAll(database, "used");
@@ -135,7 +135,7 @@ describe.skipIf(!hasPostgres)("plans of PostgreSQL", { concurrent: true }, () =>
     await database.backend.close();
   });
 
-  it("made while the tables were empty walk indexes, but for tasks that are asked for together", async () => {
+  it("plans of PostgreSQL made on empty tables walk indexes, but for tasks that are asked for together", async () => {
     const database = await open();
     await useAll(database, "first");
     await server.query(filling, undefined, database.url);
@@ -143,7 +143,7 @@ describe.skipIf(!hasPostgres)("plans of PostgreSQL", { concurrent: true }, () =>
     await database.backend.close();
   });
 
-  it("made by statistics of small tables are replaced as the tables grow", async () => {
+  it("plans of PostgreSQL made by statistics of small tables are replaced as the tables grow", async () => {
     const database = await open();
     await useAll(database, "first");
     await server.query("analyze", undefined, database.url);
@@ -158,7 +158,7 @@ describe.skipIf(!hasPostgres)("plans of PostgreSQL", { concurrent: true }, () =>
     await database.backend.close();
   });
 
-  it("know the tables once a migration has changed them", async () => {
+  it("plans of PostgreSQL know the tables once a migration has changed them", async () => {
     const url = await server.createDatabase();
     const { backend, db, dialect } = openPostgres({ url, pool: { max: 1 } });
     await migrateUpTo({ db, dialect }, 1);

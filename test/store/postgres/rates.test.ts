@@ -47,7 +47,7 @@ describe.skipIf(!hasPostgres)("limits on PostgreSQL", () => {
     for (const { name, run } of rateStoreContract(make, { histories: 5 })) it(name, run);
   });
 
-  it("drop the windows that have ended, and no others", async () => {
+  it("limits on PostgreSQL drop the windows that have ended, and no others", async () => {
     const { server, url } = database;
     const keys = async () =>
       (await server.query("select key from trivium_rates order by key", [], url)).map(({ key }) => key);

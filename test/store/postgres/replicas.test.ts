@@ -21,7 +21,7 @@ describe.skipIf(!hasPostgres)("two processes on one PostgreSQL", () => {
     await Promise.all(stores.map((store) => store.close()));
   });
 
-  it("append to one task at the same time, and of each number one write is stored", async () => {
+  it("two processes append to one task at the same time, and of each number one write is stored", async () => {
     const { key, id, scope } = await stores[0].create(newTask());
     for (let round = 0; round < 40; round += 1) {
       const head = await readHead(stores[0], { id, scope });
@@ -33,7 +33,7 @@ describe.skipIf(!hasPostgres)("two processes on one PostgreSQL", () => {
     expect(page.records.map(({ seq }) => seq)).toEqual(Array.from({ length: 41 }, (_, index) => index + 1));
   });
 
-  it("flush many tasks at once, and a stale write is refused alone", async () => {
+  it("two processes flush many tasks at once, and a stale write is refused alone", async () => {
     const heads = await Promise.all(Array.from({ length: 100 }, () => stores[0].create(newTask())));
     const stale = [3, 50, 99];
     await Promise.all(stale.map((index) => stores[1].append(appendTo(at(heads, index)))));
@@ -48,7 +48,7 @@ describe.skipIf(!hasPostgres)("two processes on one PostgreSQL", () => {
     expect(heads.map(({ key }) => seqs.get(key))).toEqual(heads.map((_, index) => (stale.includes(index) ? 2 : 4)));
   });
 
-  it("move the same owner's tasks in any order without a deadlock, and the counts are right", async () => {
+  it("two processes move the same owner's tasks in any order without a deadlock or miscount", async () => {
     const { server, url } = databases;
     const movers = [0, 1].map(() => postgresStore({ url: `${url}?application_name=mover`, hints: false }));
     const before = (await stores[0].list(alice, { limit: 1, state: COMPLETED })).total;
@@ -71,7 +71,7 @@ describe.skipIf(!hasPostgres)("two processes on one PostgreSQL", () => {
     expect(await server.query(deadlocks)).toEqual([{ n: 0 }]);
   });
 
-  it("end a task while the other puts a message into its inbox, and nothing waits for it afterwards", async () => {
+  it("a process ends a task while another fills its inbox, and nothing waits for it afterwards", async () => {
     for (let round = 0; round < 40; round += 1) {
       const head = await stores[0].create(newTask());
       const end = appendTo(head, { ...status(COMPLETED, 2_000, 2), end: { inboxPut: 0 } });
@@ -82,7 +82,7 @@ describe.skipIf(!hasPostgres)("two processes on one PostgreSQL", () => {
     }
   });
 
-  it("keep a write that waits for a task from missing one inserted meanwhile", async () => {
+  it("a write that waits for a task does not miss one that another process inserted meanwhile", async () => {
     const { server, url } = databases;
     const head = await stores[0].create(newTask());
     const { default: pg } = await import("pg");
@@ -104,7 +104,7 @@ describe.skipIf(!hasPostgres)("two processes on one PostgreSQL", () => {
     expect((await stores[0].inbox(head.key)).entries).toEqual([]);
   });
 
-  it("keep ids with characters that a database has no place for", async () => {
+  it("two processes keep ids with characters that a database has no place for", async () => {
     const id = "nul \u0000, mark \uffff, \uffff0";
     const head = await stores[0].create(
       newTask({ id, contextId: id, name: id, holder: id, scope: { agent: "", tenant: id, owner: id } }),

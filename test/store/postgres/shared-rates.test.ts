@@ -64,7 +64,7 @@ describe.skipIf(!hasPostgres)("two servers on one PostgreSQL", () => {
   }, startTimeoutMs);
   afterAll(() => postgres[Symbol.asyncDispose]());
 
-  it("share the requests of an owner, and the budget that its turns charge", async () => {
+  it("two servers on one PostgreSQL share the requests of an owner, and the budget that its turns charge", async () => {
     await using scene = await start({ owner: { requests: "5/day", tokens: "100/day" } });
     const [one, other] = scene.servers;
     const statuses: number[] = [];
@@ -80,7 +80,7 @@ describe.skipIf(!hasPostgres)("two servers on one PostgreSQL", () => {
     expect((await call(one, "SendMessage", "bob")).text).toContain("rate.owner.tokens");
   });
 
-  it("share the limits of a server of several agents, whichever agent is called where", async () => {
+  it("two servers on one PostgreSQL share the limits of all agents, whichever is called where", async () => {
     const agents = { "/weather": { card, agent }, "/travel": { card, agent } };
     await using scene = await start({ owner: { requests: "5/day", tokens: "100/day" } }, { agents });
     const [one, other] = scene.servers;
@@ -94,7 +94,7 @@ describe.skipIf(!hasPostgres)("two servers on one PostgreSQL", () => {
     expect((await call(at(other, "/weather"), "SendMessage", "bob")).text).toContain("server.rate.owner.tokens");
   });
 
-  it("limit by what each has counted while the database is away, and answer what needs no database", async () => {
+  it("two servers limit by their own counts while PostgreSQL is away, and answer what needs none", async () => {
     await using scene = await start({ owner: { requests: "6/day" } });
     const [one, other] = scene.servers;
     expect((await call(one, "GetExtendedAgentCard", "alice")).status).toBe(200);

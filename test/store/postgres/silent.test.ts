@@ -88,7 +88,7 @@ describe.skipIf(!hasPostgres)("a server whose PostgreSQL is silent", () => {
   }, startTimeoutMs);
   afterAll(() => postgres[Symbol.asyncDispose]());
 
-  it("refuses every send of an owner in time, also where its tasks are counted first", {
+  it("a server whose PostgreSQL is silent refuses every send in time, also where tasks are counted first", {
     timeout: 60_000,
   }, async () => {
     await using scene = await start(async () => working("done"));
@@ -99,7 +99,9 @@ describe.skipIf(!hasPostgres)("a server whose PostgreSQL is silent", () => {
     expect(slowest(outcomes)).toBeLessThan(answerMs);
   });
 
-  it("refuses every other call in time, however many of them come at once", { timeout: 60_000 }, async () => {
+  it("a server whose PostgreSQL is silent refuses every other call in time, however many of them come at once", {
+    timeout: 60_000,
+  }, async () => {
     await using scene = await start(async () => working("done"));
     const { text } = await send(scene, "go");
     const id: string = JSON.parse(text).result.task.id;
@@ -119,7 +121,7 @@ describe.skipIf(!hasPostgres)("a server whose PostgreSQL is silent", () => {
     expect(slowest(outcomes)).toBeLessThan(answerMs);
   });
 
-  it("holds callers to their limits by its own counts, and answers every call in time", {
+  it("a server whose PostgreSQL is silent holds callers to their limits by its own counts, and answers in time", {
     timeout: 60_000,
   }, async () => {
     await using scene = await start(async () => reply("here"), {
@@ -135,7 +137,7 @@ describe.skipIf(!hasPostgres)("a server whose PostgreSQL is silent", () => {
     expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set([200, 429, 503]));
   });
 
-  it("answers at once by an agent that has only answered with messages, and refuses idempotent sends", {
+  it("a server whose PostgreSQL is silent answers by an agent of direct replies, and refuses idempotent sends", {
     timeout: 60_000,
   }, async () => {
     const texts: string[] = [];

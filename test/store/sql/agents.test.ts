@@ -36,7 +36,7 @@ for (const { name, skipped, make } of databaseKinds()) {
     });
     afterEach(() => database.backend.close());
 
-    it("has all that it had, as the agent's without a name, and nothing of another's", async () => {
+    it("a database from before agents had ids keeps all that it had as the unnamed agent's", async () => {
       const { backend } = database;
       await backend.open();
       const { tasks, total } = await backend.list(alice, page);
@@ -66,7 +66,7 @@ for (const { name, skipped, make } of databaseKinds()) {
       ]);
     });
 
-    it("continues its counters", async () => {
+    it("a database from before agents had ids continues its counters", async () => {
       const { backend } = database;
       await backend.open();
       const head = await backend.head(alice, "held");
@@ -89,7 +89,7 @@ for (const { name, skipped, make } of databaseKinds()) {
       expect(await backend.readSend(alice, "m")).toBeUndefined();
     });
 
-    it("is brought up to date by hand with the printed text", async () => {
+    it("a database from before agents had ids is brought up to date by hand with the printed text", async () => {
       const { context, backend } = database;
       const [, ...statements] = migrationSql(context, 2).split(";\n").slice(0, -2);
       for (const text of statements) await rowsOf(context, text);

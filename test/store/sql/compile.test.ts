@@ -29,7 +29,7 @@ function countedStatement() {
 }
 
 describe("a compiled statement", () => {
-  it("is built once, and bound to the arguments of each run", async () => {
+  it("a compiled statement is built once, and bound to the arguments of each run", async () => {
     const { counted, statement } = countedStatement();
     await opened.backend.renew("here", 10);
     await opened.backend.renew("there", 10);
@@ -40,7 +40,7 @@ describe("a compiled statement", () => {
     expect(counted.builds).toBe(1);
   });
 
-  it("asks the clock at each run", async () => {
+  it("a compiled statement asks the clock at each run", async () => {
     const { statement } = countedStatement();
     await opened.backend.renew("here", 10);
     const first = await statement.first(opened.context, { name: "here" });
@@ -49,7 +49,7 @@ describe("a compiled statement", () => {
     expect([first?.now, second?.now]).toEqual([1_000, 2_000]);
   });
 
-  it("is built for each database in its own words", async () => {
+  it("a compiled statement is built for each database in its own words", async () => {
     const { counted, statement } = countedStatement();
     const { db, dialect, backend } = openPostgres({ url: "postgres://nobody@127.0.0.1:1/none" });
     expect(statement.textFor(opened.context)).toContain('"name" = ?');
@@ -58,7 +58,7 @@ describe("a compiled statement", () => {
     await backend.close();
   });
 
-  it("returns how many rows it has written", async () => {
+  it("a compiled statement returns how many rows it has written", async () => {
     const free = compile(({ db }, { holder }: Params<{ readonly holder: string }>) =>
       db.updateTable("trivium_tasks").set({ holder: "" }).where("holder", "=", holder),
     );
@@ -68,7 +68,7 @@ describe("a compiled statement", () => {
     expect(await free.write(opened.context, { holder: "here" })).toBe(0);
   });
 
-  it("gives a column that its table got after the first run", async () => {
+  it("a compiled statement gives a column that its table got after the first run", async () => {
     const all = compile(({ db }) => db.selectFrom("trivium_instances").selectAll());
     await opened.backend.renew("here", 10);
     expect(await all.all(opened.context, {})).toEqual([{ name: "here", expires_at: 1_010, ttl_ms: 10 }]);
@@ -76,7 +76,7 @@ describe("a compiled statement", () => {
     expect(await all.all(opened.context, {})).toEqual([{ name: "here", expires_at: 1_010, ttl_ms: 10, note: "new" }]);
   });
 
-  it("refuses an argument that SQLite has no form for", async () => {
+  it("a compiled statement refuses an argument that SQLite has no form for", async () => {
     const { statement } = countedStatement();
     const args = JSON.parse('{"name":{}}');
     await expect(statement.first(opened.context, args)).rejects.toThrow(
@@ -86,7 +86,7 @@ describe("a compiled statement", () => {
 });
 
 describe("a statement that runs while a transaction is open", () => {
-  it("sees nothing of it from outside, and is not undone with it", async () => {
+  it("a statement outside an open transaction sees nothing of it, and is not undone with it", async () => {
     let undo = (): void => {};
     const undone = new Promise<void>((resolve) => {
       undo = resolve;
@@ -112,7 +112,7 @@ describe("a statement that runs while a transaction is open", () => {
     expect(await statement.first(opened.context, { name: "outside" })).toMatchObject({ name: "outside" });
   });
 
-  it("is undone with it from within", async () => {
+  it("a statement within an open transaction is undone with it", async () => {
     const add = compile(({ db }, { name }: Params<{ readonly name: string }>) =>
       db.insertInto("trivium_instances").values({ name, expires_at: 5_000 }),
     );
@@ -128,13 +128,13 @@ describe("a statement that runs while a transaction is open", () => {
 });
 
 describe("statements with a few forms", () => {
-  it("are made once for each", () => {
+  it("statements with a few forms are made once for each", () => {
     const keys: string[] = [];
     const forms = compileBy((key: string) => keys.push(key));
     expect([forms("a"), forms("b"), forms("a")]).toEqual([1, 2, 1]);
   });
 
-  it("are the same for pages with the same filters, whatever their values", () => {
+  it("statements are the same for pages with the same filters, whatever their values", () => {
     const first = pageFor({ state: 3, after: { statusTime: 1, key: 1 } });
     expect(pageFor({ after: { statusTime: 9, key: 2 }, state: 1 })).toBe(first);
     expect(pageFor({ state: 3 })).not.toBe(first);
@@ -143,7 +143,7 @@ describe("statements with a few forms", () => {
 });
 
 describe("rows after one task's snapshot and after those of many", () => {
-  it("are the same", async () => {
+  it("rows after one task's snapshot and after those of many are the same", async () => {
     const { backend } = opened;
     for (const id of ["a", "b", "c"]) {
       const { key } = await backend.create(

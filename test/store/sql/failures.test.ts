@@ -44,7 +44,7 @@ async function fill(store: Store, inserted: Head): Promise<{ readonly head: Head
 }
 
 describe("a file that has no room left", () => {
-  it("refuses writes with an explanation, keeps its content, and accepts writes again once tasks were dropped", async () => {
+  it("a full file of SQLite refuses writes, keeps its content, and takes writes once tasks were dropped", async () => {
     const path = `${await temporaryFolder()}/tasks.db`;
     const clock = createTestClock();
     const retention = { tasksMs: 1_000 };
@@ -69,7 +69,7 @@ describe("a file that has no room left", () => {
 });
 
 describe("a file that may only be read", () => {
-  it("is refused with a sentence when it is opened, and so is each write", async () => {
+  it("a file of SQLite that may only be read is refused when it is opened, and so is each write", async () => {
     const path = `${await temporaryFolder()}/tasks.db`;
     const writing = sqliteStore({ path });
     await writing.open?.();
@@ -84,7 +84,7 @@ describe("a file that may only be read", () => {
 });
 
 describe("a path that leads to no database", () => {
-  it("is refused with the path in the sentence, and works once the way is free", async () => {
+  it("a path that leads to no database is refused by name, and works once the way is free", async () => {
     const folder = await temporaryFolder();
     const { rm, writeFile } = await import("node:fs/promises");
     await writeFile(`${folder}/here`, "a file where the folder should be");
@@ -96,7 +96,7 @@ describe("a path that leads to no database", () => {
     await store.close();
   });
 
-  it("is refused when the file is something else, which stays as it is", async () => {
+  it("a path to something else than a database is refused, and the file stays as it is", async () => {
     const path = `${await temporaryFolder()}/notes.txt`;
     const { readFile, writeFile } = await import("node:fs/promises");
     await writeFile(path, "notes ".repeat(500));
@@ -117,7 +117,7 @@ describe("a file that another connection has locked", () => {
     return { store, head, other };
   }
 
-  it("fails writes after the time limit, still serves reads, and accepts writes again when it is unlocked", async () => {
+  it("a locked file of SQLite fails writes after the time limit, and serves reads", async () => {
     const { store, head, other } = await locked(20);
     const failed = { failure: "locked", message: expect.stringMatching(/^the database is locked/) };
     await expect(store.append(appendTo(head))).rejects.toMatchObject(failed);
@@ -128,7 +128,7 @@ describe("a file that another connection has locked", () => {
     await store.close();
   });
 
-  it("lets a write wait until it is free", async () => {
+  it("a locked file of SQLite lets a write wait until it is free", async () => {
     const { store, head, other } = await locked(60_000);
     const writing = store.append(appendTo(head));
     other.exec("commit");
@@ -139,7 +139,7 @@ describe("a file that another connection has locked", () => {
 });
 
 describe("the thread of a database", () => {
-  it("fails its waiting calls when it ends, and a new one takes over", async () => {
+  it("the thread of a database fails its waiting calls when it ends, and a new one takes over", async () => {
     const path = `${await temporaryFolder()}/tasks.db`;
     const thread = threadOf({ path, busyTimeoutMs: 300 });
     const store = createSqlStore(createRemoteBackend(thread));
@@ -163,7 +163,7 @@ describe("the thread of a database", () => {
     expect(integrityOf(path)).toBe("ok");
   });
 
-  it("reports that a database in memory is gone, and starts no empty one in its place", async () => {
+  it("the thread of a database in memory reports that it is gone, and starts no empty one in its place", async () => {
     const thread = threadOf({ path: ":memory:" });
     const store = createSqlStore(createRemoteBackend(thread));
     const head = await store.create(newTask());
@@ -175,7 +175,7 @@ describe("the thread of a database", () => {
 });
 
 describe("simultaneous writes", () => {
-  it("are flushed together, and a refused one fails alone", async () => {
+  it("simultaneous writes are flushed together, and a refused one fails alone", async () => {
     const thread = threadOf({ path: `${await temporaryFolder()}/tasks.db` });
     const requests: ThreadRequest[] = [];
     const ask = (request: ThreadRequest): Promise<unknown> => {

@@ -73,7 +73,7 @@ it(`a SQLite file at its limit ${title}`, { timeout: 60_000 }, async () => {
 // Where no disk can be mounted, a file of limited size stands for one.
 if (mayMount) {
   describe("a disk", () => {
-    it(`without room ${title}`, { timeout: 60_000 }, async () => {
+    it(`a disk without room ${title}`, { timeout: 60_000 }, async () => {
       using disk = mountDisk(3 * 2 ** 20);
       const ballast = join(disk.folder, "ballast");
       writeFileSync(ballast, Buffer.alloc(2 ** 20));

@@ -74,7 +74,7 @@ function byItself(backend: Opened["backend"], write: HotWrite): Promise<unknown>
 }
 
 describe("writes of a group", () => {
-  it("leave and return the same as each write alone", async () => {
+  it("writes of a group leave and return the same as each write alone", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.array(step, { minLength: 1, maxLength: 12 }), { maxLength: 6 }), async (groups) => {
         const together = await openHot();
@@ -98,7 +98,7 @@ describe("writes of a group", () => {
     );
   });
 
-  it("are all undone when one throws, the counters with them", async () => {
+  it("writes of a group are all undone when one throws, the counters with them", async () => {
     const opened = await openHot();
     const { hot, backend } = opened;
     await hot.run([{ kind: "create", row: taskRow("t") }]);

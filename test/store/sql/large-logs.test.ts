@@ -31,15 +31,15 @@ for (const { name, skipped, make } of databaseKinds()) {
       return ends;
     }
 
-    it("is read in pages of 8 MiB", async () => {
+    it("a log of large records is read in pages of 8 MiB", async () => {
       expect(await pagesOf(readMaxBytes / 4, 6)).toEqual([5, 7]);
     });
 
-    it("is read record by record when each is larger than that", async () => {
+    it("a log of large records is read record by record when each is larger than a page", async () => {
       expect(await pagesOf(readMaxBytes + 1, 2)).toEqual([2, 3]);
     });
 
-    it("is read at once when its records are small", async () => {
+    it("a log is read at once when its records are small", async () => {
       expect(await pagesOf(1000, 10)).toEqual([11]);
     });
   });

@@ -17,7 +17,7 @@ function reported() {
 }
 
 describe("the report of a migration", () => {
-  it("logs only the end of a short one", async () => {
+  it("the report of a migration logs only the end of a short one", async () => {
     const { clock, lines, report, statement } = reported();
     report({ kind: "begun", from: 2, to: 3 });
     report({ kind: "waiting" });
@@ -29,7 +29,7 @@ describe("the report of a migration", () => {
     expect(lines).toEqual(["the database has been migrated from schema 2 to 3 in 0.4 s"]);
   });
 
-  it("logs the progress of a long one after a second, then every ten seconds and with each statement", async () => {
+  it("the report of a migration logs a long one after a second, then every ten and each statement", async () => {
     const { clock, lines, report, statement } = reported();
     report({ kind: "begun", from: 1, to: 3 });
     report({ kind: "waiting" });
@@ -49,7 +49,7 @@ describe("the report of a migration", () => {
     ]);
   });
 
-  it("logs nothing more once it has ended, even after a failure", async () => {
+  it("the report of a migration logs nothing more once it has ended, even after a failure", async () => {
     const { clock, lines, report, end } = reported();
     report({ kind: "begun", from: 0, to: 3 });
     end();
@@ -59,7 +59,7 @@ describe("the report of a migration", () => {
 });
 
 describe("a SQLite store that waits for its migration", () => {
-  it("logs it to the agent's logger, out of the database's thread, and its end", async () => {
+  it("a SQLite store that waits for its migration logs the migration and its end to the agent's logger", async () => {
     const path = `${await temporaryFolder()}/tasks.db`;
     const other = new DatabaseSync(path);
     other.exec("pragma journal_mode = wal; begin immediate");

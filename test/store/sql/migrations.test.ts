@@ -42,7 +42,7 @@ async function migratingProcess(sql: string) {
 }
 
 describe("migrations", () => {
-  it("create the tables in an empty database, and do nothing if they exist", async () => {
+  it("migrations create the tables in an empty database, and do nothing if they exist", async () => {
     const { context, database } = openDatabase(path);
     expect(await schemaStatus(context)).toMatchObject({
       version: 0,
@@ -58,7 +58,7 @@ describe("migrations", () => {
     await context.db.destroy();
   });
 
-  it("leave the tables of others alone", async () => {
+  it("migrations leave the tables of others alone", async () => {
     const { context, database } = openDatabase(path);
     database.exec("create table tasks (title text); insert into tasks values ('mine')");
     await migrate(context);
@@ -66,7 +66,7 @@ describe("migrations", () => {
     await context.db.destroy();
   });
 
-  it("wait for another process that is at them, and do nothing after it", async () => {
+  it("a migration waits for another process that is migrating, and does nothing after it", async () => {
     const { context, database } = openDatabase(path);
     const { text, stopped } = await migratingProcess(migrationSql(context));
     expect(text).toBe("begun");
@@ -79,7 +79,7 @@ describe("migrations", () => {
     await context.db.destroy();
   });
 
-  it("leave nothing when a step fails", async () => {
+  it("migrations leave nothing when a step fails", async () => {
     const { context, database } = openDatabase(path);
     database.exec("create table trivium_periods (mine text)");
     const before = schemaOf(database);
@@ -88,7 +88,7 @@ describe("migrations", () => {
     await context.db.destroy();
   });
 
-  it("refuse a database that a newer release has made, and leave it as it is", async () => {
+  it("migrations refuse a database that a newer release has made, and leave it as it is", async () => {
     const { context, database } = openDatabase(path);
     await migrate(context);
     database.exec("insert into trivium_schema values (7, 0)");
@@ -98,7 +98,7 @@ describe("migrations", () => {
     await context.db.destroy();
   });
 
-  it("are the same when their text is executed by hand", async () => {
+  it("migrations are the same when their text is executed by hand", async () => {
     const { context, database } = openDatabase(path);
     const text = migrationSql(context);
     await migrate(context);

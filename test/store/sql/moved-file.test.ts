@@ -107,7 +107,7 @@ async function newPlace(): Promise<Place> {
 
 describe("a server whose file was in its place", () => {
   it.each(Object.entries(moves))(
-    "is not ready and takes no sends once %s, and says so in one record",
+    "a server whose file was in its place is not ready and takes no sends once %s, and says so in one record",
     async (_, move) => {
       const place = await newPlace();
       await using served = await startOn(place.path);
@@ -129,7 +129,7 @@ describe("a server whose file was in its place", () => {
     },
   );
 
-  it("stays not ready when the file comes back, until it is started again", async () => {
+  it("a server whose file was moved stays not ready when the file comes back, until it is started again", async () => {
     const place = await newPlace();
     {
       await using served = await startOn(place.path);
@@ -149,7 +149,7 @@ describe("a server whose file was in its place", () => {
     expect(stateOf(taskOf(await again.send("again")))).toBe("COMPLETED");
   });
 
-  it("loses nothing when its write-ahead log alone is removed, however the process ends", async () => {
+  it("a server loses nothing when its write-ahead log alone is removed, however the process ends", async () => {
     const place = await newPlace();
     await using served = await startOn(place.path);
     const ids: string[] = [];
@@ -164,7 +164,7 @@ describe("a server whose file was in its place", () => {
     expect(rows.map(({ id }) => id)).toEqual(ids);
   });
 
-  it("does not touch the files of a database that has taken its place", async () => {
+  it("a server whose file was replaced does not touch the files of the database in its place", async () => {
     const place = await newPlace();
     let other: DatabaseSync;
     {
@@ -182,7 +182,7 @@ describe("a server whose file was in its place", () => {
 });
 
 describe("a server whose file stays in its place", () => {
-  it("stays ready while other processes write, check, shrink and copy it", async () => {
+  it("a server whose file stays in its place stays ready while others write, check and copy it", async () => {
     const place = await newPlace();
     symlinkSync(place.path, `${place.folder}/link.db`);
     await using served = await startOn(`${place.folder}/link.db`);
@@ -221,7 +221,7 @@ describe("the thread of a database that ends", () => {
     return { thread, store: createSqlStore(createRemoteBackend(thread)) };
   }
 
-  it("is not followed by one that makes a new file where the old one is gone", async () => {
+  it("a database thread that ends is not followed by one that makes a new file where the old one is gone", async () => {
     const place = await newPlace();
     const { thread, store } = storeOn(place.path);
     const head = await store.create(newTask());
@@ -233,7 +233,7 @@ describe("the thread of a database that ends", () => {
     await store.close();
   });
 
-  it("is followed by one that takes the new log for its own", async () => {
+  it("a database thread that ends is followed by one that takes the new log for its own", async () => {
     const place = await newPlace();
     const { thread, store } = storeOn(place.path);
     const head = await store.create(newTask());

@@ -69,7 +69,7 @@ const write: fc.Arbitrary<GroupWrite> = fc.oneof(
 );
 
 describe("packed writes", () => {
-  it("arrive unchanged at the other thread", () => {
+  it("packed writes arrive unchanged at the other thread", () => {
     fc.assert(
       fc.property(fc.array(write, { maxLength: 8 }), (writes) => {
         const clone = structuredClone(packWrites(writes));

@@ -74,7 +74,7 @@ const record: fc.Arbitrary<LogRecord> = fc.oneof(
 );
 
 describe("what a store keeps in its rows", () => {
-  it("restores each record of a log with its number", () => {
+  it("a store restores each record of a log from its rows with its number", () => {
     fc.assert(
       fc.property(fc.array(record, { minLength: 1, maxLength: 4 }), natural, (drawn, after) => {
         const records = drawn.map((each, index) => ({ ...each, seq: after + index + 1 }));
@@ -89,7 +89,7 @@ describe("what a store keeps in its rows", () => {
     );
   });
 
-  it("restores tasks, with plain bytes in their parts even when the driver returns buffers", () => {
+  it("a store restores tasks from rows, with plain bytes even when the driver returns buffers", () => {
     fc.assert(
       fc.property(arbitraryMessage(TaskSchema), (task) => {
         const row = snapshotToRow(7, task);
@@ -107,7 +107,7 @@ describe("what a store keeps in its rows", () => {
     expect(result.task.artifacts[0]?.parts[0]?.content.value?.constructor).toBe(Uint8Array);
   });
 
-  it("restores the entries of an inbox", () => {
+  it("a store restores the entries of an inbox from its rows", () => {
     fc.assert(
       fc.property(message, context, json, (body, beside, wake) => {
         const entry = { id: "m", kind: "message", send: { message: body, ...beside } } as const;
@@ -119,7 +119,7 @@ describe("what a store keeps in its rows", () => {
     );
   });
 
-  it("restores the outcome of a send", () => {
+  it("a store restores the outcome of a send from its row", () => {
     fc.assert(
       fc.property(message, error, (reply, failure) => {
         expect(outcomeFromRow(outcomeToRow({ kind: "task" }))).toEqual({ kind: "task" });
@@ -133,7 +133,7 @@ describe("what a store keeps in its rows", () => {
     );
   });
 
-  it("restores push configurations with their credentials", () => {
+  it("a store restores push configurations from their rows with their credentials", () => {
     const config = arbitraryMessage(TaskPushNotificationConfigSchema);
     fc.assert(
       fc.property(config, natural, maybe(text), (config, cursor, taskName) => {
@@ -148,7 +148,7 @@ describe("what a store keeps in its rows", () => {
     );
   });
 
-  it("reports that a row of an unknown format was written by a newer release", () => {
+  it("a store reports that a row of an unknown format was written by a newer release", () => {
     const row = logToRow([{ kind: "turnEnded", seq: 1 }]);
     expect(row).toBeDefined();
     if (row === undefined) return;
@@ -158,7 +158,7 @@ describe("what a store keeps in its rows", () => {
     expect(() => batchFromRow({ ...row, bytes: new Uint8Array([10, 0]) })).toThrow(/newer release/);
   });
 
-  it("reports that a truncated row is damaged", () => {
+  it("a store reports that a truncated row is damaged", () => {
     const row = logToRow([{ kind: "event", seq: 1, event: create(StreamResponseSchema, {}) }]);
     expect(row).toBeDefined();
     if (row === undefined) return;
@@ -167,7 +167,7 @@ describe("what a store keeps in its rows", () => {
     expect(() => batchFromRow({ ...row, count: 2 })).toThrow(expect.objectContaining(damaged));
   });
 
-  it("refuses what cannot be written with a permanent error", () => {
+  it("a store refuses what cannot be written with a permanent error", () => {
     const broken = { ...create(StreamResponseSchema, {}), payload: { case: "task" as const, value: 7 as never } };
     expect(() => logToRow([{ kind: "event", seq: 1, event: broken }])).toThrow(
       expect.objectContaining({ code: "internalError", message: "a LogBatch cannot be stored" }),

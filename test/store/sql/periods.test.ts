@@ -20,7 +20,7 @@ for (const { name, skipped, make } of databaseKinds()) {
     });
     afterEach(() => database.backend.close());
 
-    it("are made of the tasks of a database that had none", async () => {
+    it("counters by time are made of the tasks of a database that had none", async () => {
       const { context, backend } = database;
       await migrateUpTo(context, 1);
       const times = Array.from({ length: 60 }, (_, index) => 900 * periodMs + index * 70_000);
@@ -39,7 +39,7 @@ for (const { name, skipped, make } of databaseKinds()) {
       }
     });
 
-    it("are one row for each period, owner and state once a period is an hour old, without zeros", async () => {
+    it("counters by time are one row for each period, owner and state once a period is an hour old", async () => {
       const { context, backend } = database;
       await backend.open();
       const began = now;
@@ -63,7 +63,7 @@ for (const { name, skipped, make } of databaseKinds()) {
       ]);
     });
 
-    it("disappear when the tasks of an old period are dropped, and reappear when one returns to its state", async () => {
+    it("counters by time disappear with the tasks of a period, and reappear when one returns", async () => {
       const { context, backend } = database;
       await backend.open();
       const { key } = await backend.create(taskRow("stays", { status: { state: working, time: now } }));
@@ -83,7 +83,7 @@ for (const { name, skipped, make } of databaseKinds()) {
       expect(await rowsOf(context, "select period from trivium_periods where period = 1000")).toEqual([]);
     });
 
-    it("equal the stored tasks with every list, whatever was written, refused, dropped and folded", async () => {
+    it("counters by time equal the stored tasks, whatever was written, refused, dropped and folded", async () => {
       const { context, backend } = database;
       await backend.open();
       await fc.assert(

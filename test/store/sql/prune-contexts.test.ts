@@ -29,7 +29,7 @@ function rowsOf(table: string): number {
 }
 
 describe("pruning conversations", () => {
-  it("drops contexts that have expired, with their entries and their state, in batches", async () => {
+  it("pruning conversations drops expired contexts, with their entries and state, in batches", async () => {
     const { backend } = opened;
     for (const contextId of ["old", "older"]) {
       for (let count = 0; count < 3; count++) {
@@ -46,7 +46,7 @@ describe("pruning conversations", () => {
     expect([rowsOf("contexts"), rowsOf("conversations"), rowsOf("context_values")]).toEqual([1, 2, 0]);
   });
 
-  it("drops entries that are no longer shown, and counts the others", async () => {
+  it("pruning conversations drops entries that are no longer shown, and counts the others", async () => {
     const { backend, database } = opened;
     for (let count = 0; count < 10; count++) await backend.addToConversations([conversationRow({ maxEntries: 4 })]);
     expect((await pruned(7)).reduce((sum, entries) => sum + entries)).toBe(16);
@@ -61,7 +61,7 @@ describe("pruning conversations", () => {
     expect(await pruned(7)).toEqual([0, 0]);
   });
 
-  it("drops what was over the bounds of its owner, unless something was said there since", async () => {
+  it("pruning conversations drops what was over its owner's bounds, unless something was said since", async () => {
     const { backend } = opened;
     for (const [index, contextId] of ["a", "b", "c"].entries()) {
       await backend.addToConversations([conversationRow({ contextId, usedAt: 1_000 + index })]);

@@ -33,7 +33,7 @@ async function ids(): Promise<string[]> {
 }
 
 describe("pruning", () => {
-  it("drops finished tasks after their retention, with all their rows", async () => {
+  it("pruning drops finished tasks after their retention, with all their rows", async () => {
     const { backend } = opened;
     const old = await createFinished("old");
     const config = { key: old, id: "p", taskId: "old", scope: alice, cursor: 0, version: "1.0", taskName: undefined };
@@ -52,7 +52,7 @@ describe("pruning", () => {
     expect((await backend.list(alice, { limit: 1, state: 3 })).total).toBe(1);
   });
 
-  it("drops the excess, the oldest first, and never an unfinished task", async () => {
+  it("pruning drops the excess, the oldest first, and never an unfinished task", async () => {
     await opened.backend.create(taskRow("running"));
     for (const id of ["a", "b", "c", "d"]) {
       now += 1;
@@ -63,7 +63,7 @@ describe("pruning", () => {
     expect(await opened.backend.prune({ ...keep, tasksMax: 2 }, 100)).toMatchObject({ tasks: 0 });
   });
 
-  it("keeps a finished task readable when its log is dropped, and reports the log as dropped", async () => {
+  it("pruning keeps a finished task readable when its log is dropped, and reports the log as dropped", async () => {
     const { backend } = opened;
     const key = await createFinished("done", 4);
     now += 500;
@@ -75,7 +75,7 @@ describe("pruning", () => {
     expect(await backend.prune({ ...keep, logsMs: 0 }, 100)).toEqual({ tasks: 0, logs: 0, entries: 0, more: false });
   });
 
-  it("drops a long log in small steps, and the task stays readable after each", async () => {
+  it("pruning drops a long log in small steps, and the task stays readable after each", async () => {
     const { backend } = opened;
     const key = await createFinished("long", 25);
     const steps = [];
@@ -93,7 +93,7 @@ describe("pruning", () => {
     expect(await backend.read(alice, "long")).toBeUndefined();
   });
 
-  it("drops sends after their retention", async () => {
+  it("pruning drops sends after their retention", async () => {
     const { backend } = opened;
     const send = { scope: alice, entry: "e", digest: "d", taskId: "t", seq: 0, instance: "here" };
     await backend.beginSend({ ...send, messageId: "old" });
@@ -104,7 +104,7 @@ describe("pruning", () => {
     expect(await backend.readSend(alice, "young")).toMatchObject({ entry: "e" });
   });
 
-  it("gives no number of a dropped task to another", async () => {
+  it("pruning gives no number of a dropped task to another", async () => {
     const key = await createFinished("last");
     await opened.backend.prune({ ...keep, tasksMs: 0 }, 10);
     expect((await opened.backend.create(taskRow("next"))).key).toBeGreaterThan(key);

@@ -42,7 +42,7 @@ const pages: readonly (readonly [Omit<ListQuery, "limit">, string])[] = [
 
 describe("a page of tasks", () => {
   for (const [filters, walk] of pages) {
-    it(`with ${JSON.stringify(filters)} is one walk of an index, without sorting`, () => {
+    it(`a page of tasks with ${JSON.stringify(filters)} is one walk of an index, without sorting`, () => {
       const plan = planOf(pageFor(filters));
       expect(plan[0]).toBe(`SEARCH t USING INDEX trivium_tasks_${walk}`);
       expect(plan.filter((step) => /TEMP B-TREE|^SCAN/.test(step))).toEqual([]);
@@ -50,7 +50,7 @@ describe("a page of tasks", () => {
   }
 
   for (const filters of [{ contextId: "c" }, { contextId: "c", state: 3 }, { contextId: "c", state: 3, since: 3 }]) {
-    it(`is counted for ${JSON.stringify(filters)} without looking at a task`, () => {
+    it(`a page of tasks is counted for ${JSON.stringify(filters)} without looking at a task`, () => {
       const plan = planOf(countFor(filters));
       expect(plan).toEqual([expect.stringMatching(/^SEARCH t USING COVERING INDEX /)]);
     });
@@ -64,7 +64,7 @@ describe("a page of tasks", () => {
     ],
   ];
   for (const [filters, range] of countCases) {
-    it(`is counted for ${JSON.stringify(filters)} by counters, and by an index for one period`, () => {
+    it(`a page of tasks is counted for ${JSON.stringify(filters)} by counters, and by an index for one period`, () => {
       expect(planOf(countFor(filters))).toEqual([
         "SEARCH p USING PRIMARY KEY (agent=? AND tenant=? AND owner=? AND period>?)",
         "SCALAR SUBQUERY 1",

@@ -88,7 +88,7 @@ describe.each(Object.entries(refusing))("on %s", (name, make) => {
 });
 
 describe.skipIf(!hasPostgres)("an index of PostgreSQL", () => {
-  it("that takes no entry so large fails its task alone", async () => {
+  it("an index of PostgreSQL that takes no entry so large fails its task alone", async () => {
     await databases.clear();
     const { backend } = openPostgres({ url: databases.url });
     const { key } = await backend.create(taskRow("known"));

@@ -29,7 +29,7 @@ async function inFile<T>(path: string, use: (store: Store) => Promise<T>): Promi
 }
 
 describe("a file of SQLite", () => {
-  it("holds tasks, with all that belongs to them, when it is opened again", async () => {
+  it("a file of SQLite holds tasks, with all that belongs to them, when it is opened again", async () => {
     const path = `${await temporaryFolder()}/made/on/the/way/tasks.db`;
     const head = await inFile(path, async (store) => {
       const inserted = await store.create(newTask({ id: "kept", name: "trip" }));
@@ -49,7 +49,7 @@ describe("a file of SQLite", () => {
     });
   });
 
-  it("keeps the records of idempotent sends, and push configurations", async () => {
+  it("a file of SQLite keeps the records of idempotent sends, and push configurations", async () => {
     const path = `${await temporaryFolder()}/tasks.db`;
     const ids = { messageId: "m", entry: "e", taskId: "t" };
     const config = create(TaskPushNotificationConfigSchema, { id: "p", url: "https://hook.example", token: "t0ken" });
@@ -67,7 +67,7 @@ describe("a file of SQLite", () => {
     });
   });
 
-  it("is shared by two stores, and each sees the acknowledged writes of the other", async () => {
+  it("a file of SQLite is shared by two stores, and each sees the acknowledged writes of the other", async () => {
     const path = `${await temporaryFolder()}/tasks.db`;
     await inFile(path, (one) =>
       inFile(path, async (other) => {
@@ -80,7 +80,7 @@ describe("a file of SQLite", () => {
     );
   });
 
-  it("holds the acknowledged writes of a process killed in the middle of more", async () => {
+  it("a file of SQLite holds the acknowledged writes of a process killed in the middle of more", async () => {
     const path = `${await temporaryFolder()}/tasks.db`;
     const process = runSource("writing-process.ts", path, "theirs");
     for (let lines = 0; lines < 30; lines += 1) await process.line();
@@ -94,7 +94,7 @@ describe("a file of SQLite", () => {
     });
   });
 
-  it("does not keep an idle process alive", async () => {
+  it("a file of SQLite does not keep an idle process alive", async () => {
     const path = `${await temporaryFolder()}/tasks.db`;
     const process = runSource("writing-process.ts", path, "theirs", "3");
     expect(await process.rest()).toEqual(["1", "2", "3", "4"]);

@@ -72,18 +72,21 @@ const ways = [
 
 for (const { name, skipped, run } of ways) {
   describe.skipIf(skipped)(`the SQL for SQLite, run by ${name},`, () => {
-    it.each([0, 1, 2, 3, 4, 5])("makes of a file with schema %i one that a store can use", async (version) => {
-      const path = `${await temporaryFolder()}/tasks.db`;
-      await makeOld(path, version);
-      expect(await run(path, await textAfter(version))).toBe("");
-      const store = sqliteStore({ path });
-      const { id } = await store.create(newTask());
-      expect(await store.head(alice, id)).toMatchObject({ id });
-      await store.close();
-    });
+    it.each([0, 1, 2, 3, 4, 5])(
+      "the SQL for SQLite, run by hand, makes of a file with schema %i one that a store can use",
+      async (version) => {
+        const path = `${await temporaryFolder()}/tasks.db`;
+        await makeOld(path, version);
+        expect(await run(path, await textAfter(version))).toBe("");
+        const store = sqliteStore({ path });
+        const { id } = await store.create(newTask());
+        expect(await store.head(alice, id)).toMatchObject({ id });
+        await store.close();
+      },
+    );
 
     it.each([0, 2])(
-      "leaves the file as it was wherever a statement fails (schema %i)",
+      "the SQL for SQLite, run by hand, leaves the file as it was wherever a statement fails (schema %i)",
       { timeout: 60_000 },
       async (version) => {
         const folder = await temporaryFolder();
@@ -99,7 +102,7 @@ for (const { name, skipped, run } of ways) {
       },
     );
 
-    it("leaves a file of another version than it was made for as it was", async () => {
+    it("the SQL for SQLite, run by hand, leaves a file of another version than it was made for as it was", async () => {
       const folder = await temporaryFolder();
       for (const [version, after] of [
         [3, 5],
@@ -120,7 +123,7 @@ for (const { name, skipped, run } of ways) {
 describe("a file that SQL has made in part, as earlier releases did in an older sqlite3,", () => {
   const sentence = /tables and no schema version: .*(?=.*restore the backup)(?=.*delete).*trivium db migrate/i;
 
-  it("is refused with what to do", async () => {
+  it("a file that SQL has made in part is refused with what to do", async () => {
     const path = `${await temporaryFolder()}/tasks.db`;
     const database = new DatabaseSync(path);
     for (const step of stepsOf(await textAfter(0)))
@@ -137,7 +140,7 @@ describe("a file that SQL has made in part, as earlier releases did in an older 
     await context.db.destroy();
   });
 
-  it("is refused with what to do where it had tasks before", async () => {
+  it("a file that SQL has made in part is refused with what to do where it had tasks before", async () => {
     const path = `${await temporaryFolder()}/tasks.db`;
     await makeOld(path, 4);
     const database = new DatabaseSync(path);
@@ -152,7 +155,7 @@ describe("a file that SQL has made in part, as earlier releases did in an older 
 });
 
 describe.skipIf(!hasPostgres)("the SQL for PostgreSQL, run by psql,", () => {
-  it("leaves the database as it was wherever a statement fails, and else makes what a store can use", {
+  it("the SQL for PostgreSQL, run by psql, makes a whole schema, or changes nothing when a statement fails", {
     timeout: startTimeoutMs,
   }, async () => {
     const server = await sharedPostgres();

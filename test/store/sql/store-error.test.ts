@@ -13,7 +13,7 @@ function thrownBy(run: () => unknown): unknown {
 }
 
 describe("an error of a database", () => {
-  it("reports that a file without a SQLite database is damaged, and keeps the driver's error", () => {
+  it("a database error reports that a file without a SQLite database is damaged, and keeps the driver's error", () => {
     const database = new DatabaseSync(":memory:");
     const cause = thrownBy(() => database.exec(`attach '${import.meta.filename}' as text; select * from text.a`));
     const error = storeErrorFrom(cause);
@@ -22,7 +22,7 @@ describe("an error of a database", () => {
     database.close();
   });
 
-  it("explains a full disk, and a missing name as unknown", () => {
+  it("a database error explains a full disk, and a missing name as unknown", () => {
     const database = new DatabaseSync(":memory:");
     database.exec("pragma max_page_count = 2; create table a(x)");
     const full = thrownBy(() => database.prepare("insert into a values(?)").run(new Uint8Array(100_000)));
@@ -48,11 +48,11 @@ describe("an error of a database", () => {
     ["EIO", "unusable"],
     ["ENOSPC", "full"],
     ["23505", "other"],
-  ])("with the code %s is of the kind %s", (code, failure) => {
+  ])("a database error with the code %s is of the kind %s", (code, failure) => {
     expect(storeErrorFrom(Object.assign(new Error("said"), { code }))).toMatchObject({ failure });
   });
 
-  it("is known for a lost connection by its text where it has no code", () => {
+  it("a database error is known for a lost connection by its text where it has no code", () => {
     const failure = "unreachable";
     expect(storeErrorFrom(new Error("Connection terminated unexpectedly"))).toMatchObject({ failure });
     const unusable = new Error("Client has encountered a connection error and is not queryable");
@@ -61,7 +61,7 @@ describe("an error of a database", () => {
     expect(storeErrorFrom("a text")).toMatchObject({ failure: "other", message: "the database failed: a text" });
   });
 
-  it("leaves an error that already explains itself unchanged", () => {
+  it("an error that already explains itself is left unchanged", () => {
     for (const error of [new StoreError("full", "full"), new A2AError("internalError", "a task exists")]) {
       expect(storeErrorFrom(error)).toBe(error);
     }

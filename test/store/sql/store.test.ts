@@ -44,7 +44,7 @@ function unmarkLog(path: string): void {
 }
 
 describe("a SQL store", () => {
-  it("is opened once, by the first call", async () => {
+  it("a SQL store is opened once, by the first call", async () => {
     const { backend } = await localStore();
     let opened = 0;
     const countingBackend = {
@@ -61,7 +61,7 @@ describe("a SQL store", () => {
     await store.close();
   });
 
-  it("marks the first chunk of an artifact in the log of an earlier release, wherever reading begins", async () => {
+  it("a SQL store marks the first chunk of an artifact in an older log, wherever reading begins", async () => {
     const { path, store } = await localStore();
     const other = (seq: number): LogRecord => {
       const record = event(seq);
@@ -90,7 +90,7 @@ describe("a SQL store", () => {
     await store.close();
   });
 
-  it("retries a failed open", async () => {
+  it("a SQL store retries a failed open", async () => {
     const { path, store } = await localStore();
     const other = new DatabaseSync(path);
     other.exec("begin exclusive");
@@ -102,7 +102,7 @@ describe("a SQL store", () => {
     await store.close();
   });
 
-  it("refuses calls once closed, and answers earlier ones", async () => {
+  it("a SQL store refuses calls once closed, and answers earlier ones", async () => {
     const store = sqliteStore({ path: `${await temporaryFolder()}/tasks.db` });
     const creating = store.create(newTask());
     await creating;
@@ -118,20 +118,20 @@ describe("a SQL store", () => {
     await store.close();
   });
 
-  it("may be closed without ever having been used", async () => {
+  it("a SQL store may be closed without ever having been used", async () => {
     const folder = await temporaryFolder();
     const store = sqliteStore({ path: `${folder}/tasks.db` });
     await store.close();
     await expect(store.head(alice, "none")).rejects.toMatchObject({ code: "unavailable" });
   });
 
-  it("keeps finished tasks without end on request", () => {
+  it("a SQL store keeps finished tasks without end on request", () => {
     expect(resolveRetention({ tasksMs: Infinity }).tasksMs).toBeUndefined();
   });
 });
 
 describe("a finished task", () => {
-  it("loses its log after a day and is dropped after 30, unless the options say otherwise", async () => {
+  it("a finished task loses its log after a day and is dropped after 30, by default", async () => {
     const { clock, store } = await localStore({ pruneEveryMs: hour });
     const head = await createFinished(store);
     const running = await store.create(newTask());
@@ -146,7 +146,7 @@ describe("a finished task", () => {
     await store.close();
   });
 
-  it("is dropped later if one round has failed, which is logged", async () => {
+  it("a finished task is dropped later if one round has failed, which is logged", async () => {
     const { log, logger } = recordingLogger();
     const { path, clock, store } = await localStore({ logger, retention: { tasksMs: 0 }, pruneEveryMs: 1_000 });
     const { id } = await createFinished(store);
@@ -164,7 +164,7 @@ describe("a finished task", () => {
     expect(clock.pending()).toEqual([]);
   });
 
-  it("is dropped in batches, between which other work runs", async () => {
+  it("finished tasks are dropped in batches, between which other work runs", async () => {
     const { clock, backend, store } = await localStore();
     for (let index = 0; index < 20; index += 1) await createFinished(store);
     const order: string[] = [];
@@ -182,7 +182,7 @@ describe("a finished task", () => {
     await store.close();
   });
 
-  it("stays when pruning is given up between two batches", async () => {
+  it("a finished task stays when pruning is given up between two batches", async () => {
     const { clock, backend, store } = await localStore();
     for (let index = 0; index < 6; index += 1) await createFinished(store);
     await clock.advance(1);

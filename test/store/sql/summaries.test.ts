@@ -26,7 +26,7 @@ for (const { name, skipped, make } of databaseKinds()) {
       return { summary: bytes, snapshot: task.snapshot?.seq, log: task.log.map(({ seq }) => seq) };
     }
 
-    it("reads neither snapshots nor logs of tasks that have one", async () => {
+    it("a list of summaries reads neither snapshots nor logs of tasks that have one", async () => {
       const { backend } = database;
       const status = { state: 1, time: 1_000, summary: new Uint8Array([1]) };
       const { key } = await backend.create(taskRow("summarized", { status }));
@@ -40,7 +40,7 @@ for (const { name, skipped, make } of databaseKinds()) {
       expect(await listSummaries()).toEqual({ summary: [3], snapshot: undefined, log: [] });
     });
 
-    it("reads the whole task when its last status came without one", async () => {
+    it("a list of summaries reads the whole task when its last status came without a summary", async () => {
       const { backend } = database;
       const status = { state: 1, time: 1_000, summary: new Uint8Array([1]) };
       const { key } = await backend.create(taskRow("plain", { status }));
@@ -50,7 +50,7 @@ for (const { name, skipped, make } of databaseKinds()) {
       expect(await listSummaries()).toEqual({ summary: undefined, snapshot: 3, log: [] });
     });
 
-    it("takes no summary that an earlier release has left behind, which changes only the status", async () => {
+    it("a list of summaries takes none that an earlier release has left behind", async () => {
       const status = { state: 1, time: 1_000, summary: new Uint8Array([1]) };
       await database.backend.create(taskRow("moved", { status }));
       await rowsOf(database.context, "update trivium_tasks set state = 2, status_time = 1001");

@@ -16,7 +16,7 @@ const without = "--no-experimental-sqlite";
 const sourceOf = (file: string): string => new URL(`../../../src/store/sqlite/${file}`, import.meta.url).href;
 
 describe("a Node without SQLite", () => {
-  it("imports the store, and gets one sentence that names the requirement when it opens one", async () => {
+  it("a Node without SQLite imports the store, and opening one names the requirement", async () => {
     const program = `
       const { sqliteStore, StoreError } = await import("${sourceOf("index.ts")}");
       try {
@@ -27,7 +27,7 @@ describe("a Node without SQLite", () => {
     expect(await outputOf(program, without)).toEqual([true, "unusable", sentence]);
   });
 
-  it("gets the same sentence when a tool opens a file", async () => {
+  it("a Node without SQLite gets the same sentence when a tool opens a file", async () => {
     const program = `
       const { openSqlite } = await import("${sourceOf("database.ts")}");
       const { resolveSettings } = await import("${sourceOf("settings.ts")}");

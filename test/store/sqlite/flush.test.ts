@@ -22,7 +22,7 @@ function rowOf(key: number) {
 }
 
 describe("the hot path of SQLite", () => {
-  it("marks a task as finished once, when it is terminal and has no holder", async () => {
+  it("a flush of SQLite marks a task as finished once, when it is terminal and has no holder", async () => {
     const { backend } = opened;
     const { key } = await backend.create(taskRow("t"));
     const { status, snapshot } = completion(2, 2_000);
@@ -37,7 +37,7 @@ describe("the hot path of SQLite", () => {
     expect(rowOf(key)).toMatchObject({ epoch: 2, finished_at: 11_000, logged_at: 11_000 });
   });
 
-  it("parks a task until its time, and takes the time back when it is claimed or ends", async () => {
+  it("a flush of SQLite parks a task until its time, and takes the time back when it is claimed or ends", async () => {
     const { backend } = opened;
     const { key } = await backend.create(taskRow("t", { end: { inboxPut: 0, park: { wakeAt: 10_500 } } }));
     expect(await backend.due("", 5)).toEqual([]);
@@ -53,7 +53,7 @@ describe("the hot path of SQLite", () => {
     expect(rowOf(key)).toMatchObject({ wake_at: null, holder: "" });
   });
 
-  it("reports which id or name is taken, and continues", async () => {
+  it("a flush of SQLite reports which id or name is taken, and continues", async () => {
     const { backend } = opened;
     await backend.create(taskRow("t", { name: "trip" }));
     await expect(backend.create(taskRow("t"))).rejects.toThrow("a task with the id t exists");
@@ -62,7 +62,7 @@ describe("the hot path of SQLite", () => {
     expect((await backend.list(alice, { limit: 5 })).total).toBe(2);
   });
 
-  it("is part of the surrounding transaction, and is rolled back with it", async () => {
+  it("a flush of SQLite is part of the surrounding transaction, and is rolled back with it", async () => {
     const { backend, db, context, connection } = opened;
     const { key } = await backend.create(taskRow("t"));
     const undone = db.transaction().execute(async (transaction) => {
@@ -90,7 +90,7 @@ describe("the counters", () => {
     prune: fc.boolean(),
   });
 
-  it("equal the stored tasks, whatever was written, refused and dropped", async () => {
+  it("the counters equal the stored tasks, whatever was written, refused and dropped", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
         const { backend, database } = await openBackend(":memory:", () => now);

@@ -19,12 +19,12 @@ describe("methods of 0.1", () => {
     ["tasks/resubscribe", "subscribeToTask"],
     ["tasks/pushNotification/set", "createTaskPushNotificationConfig"],
     ["tasks/pushNotification/get", "getTaskPushNotificationConfig"],
-  ])("%s is %s, both ways", (method, name) => {
+  ])("the method %s of 0.1 is %s, both ways", (method, name) => {
     expect(adapter.methods.get(method)?.name).toBe(name);
     expect(adapter.findMethod(findOperation(name))).toBe(method);
   });
 
-  it.each(["listTasks", "getExtendedAgentCard"] as const)("does not exist for %s", (name) => {
+  it.each(["listTasks", "getExtendedAgentCard"] as const)("no method of 0.1 exists for %s", (name) => {
     expect(adapter.findMethod(findOperation(name))).toBeUndefined();
     expect(() => adapter.codec(findOperation(name))).toThrow(TypeError);
   });
@@ -36,7 +36,7 @@ describe("methods of 0.1", () => {
     [{ taskId: "t" }, undefined],
     [[], undefined],
     [undefined, undefined],
-  ])("params %j name the task %s", (params, name) => {
+  ])("params of 0.1 %j name the task %s", (params, name) => {
     expect(adapter.taskNamedBy?.(params)).toBe(name);
   });
 });
@@ -71,7 +71,7 @@ describe("errors of 0.1", () => {
     ["permissionDenied", -32008],
     ["resourceExhausted", -32010],
     ["unavailable", -32011],
-  ])("%s is %d", (code, number) => {
+  ])("the 0.1 error for %s is %d", (code, number) => {
     expect(adapter.writeError(new A2AError(code, "why"), sends)).toEqual({
       code: number,
       message:
@@ -79,7 +79,7 @@ describe("errors of 0.1", () => {
     });
   });
 
-  it("have a number for all that can go wrong", () => {
+  it("errors of 0.1 have a number for all that can go wrong", () => {
     for (const code of errorCodes) {
       expect(adapter.writeError(new A2AError(code, "why"), undefined)["code"]).toBeLessThan(-32000);
       const readBack = adapter.readError(adapter.writeError(new A2AError(code, "why"), undefined));
@@ -87,7 +87,7 @@ describe("errors of 0.1", () => {
     }
   });
 
-  it("distinguish a missing stream and an ended task from an unsupported operation", () => {
+  it("errors of 0.1 distinguish a missing stream and an ended task from an unsupported operation", () => {
     const unsupported = new A2AError("unsupportedOperation", "why");
     const ended = new A2AError("unsupportedOperation", "why", { metadata: { taskId: "t" } });
     expect(adapter.writeError(unsupported, streams)["code"]).toBe(-32006);
@@ -95,7 +95,7 @@ describe("errors of 0.1", () => {
     expect(adapter.writeError(ended, sends)["code"]).toBe(-32009);
   });
 
-  it("name fields in the words of 0.1, as far as there is room", () => {
+  it("errors of 0.1 name fields in the words of 0.1, as far as there is room", () => {
     const fields = ["url", "token", "authentication.scheme", "taskId"];
     const error = invalidParams(...fields.map((field) => ({ field, description: "is wrong" })));
     expect(adapter.writeError(error, findOperation("createTaskPushNotificationConfig"))["message"]).toBe(
@@ -124,7 +124,7 @@ describe("errors of 0.1", () => {
     [-32602, "invalidParams"],
     [-32700, "parseError"],
     [-1, "internalError"],
-  ])("%d is read as %s", (code, expected) => {
+  ])("the 0.1 error %d is read as %s", (code, expected) => {
     expect(adapter.readError({ code, message: "why", data: null })).toMatchObject({ code: expected, message: "why" });
   });
 
@@ -134,7 +134,7 @@ describe("errors of 0.1", () => {
     [{ code: "x", message: 5, data: { a: 1 } }, "the agent answered with an error"],
     [{ code: -32602, message: "Invalid params", data: "id is missing" }, "Invalid params: id is missing"],
     [{ code: -32602, message: "same", data: "same" }, "same"],
-  ])("%j reads as %s", (json, message) => {
+  ])("the 0.1 error %j reads as %s", (json, message) => {
     expect(adapter.readError(json).message).toBe(message);
   });
 });
@@ -145,7 +145,7 @@ describe("a webhook of 0.1", () => {
   const writePayload = (payload: StreamResponse["payload"]): JsonValue =>
     JSON.parse(push.write({ response: { $typeName: "lf.a2a.v1.StreamResponse", payload } })) as JsonValue;
 
-  it("gets a task with its state and the reason for the call", () => {
+  it("a webhook of 0.1 gets a task with its state and the reason for the call", () => {
     expect(push).toMatchObject({ mediaType: "application/json", delivers: "task" });
     expect(writePayload({ case: "task", value: task })).toEqual({
       eventType: "taskUpdate",
@@ -156,7 +156,7 @@ describe("a webhook of 0.1", () => {
     });
   });
 
-  it("gets an event with its task", () => {
+  it("a webhook of 0.1 gets an event with its task", () => {
     const about = { eventType: "taskUpdate", taskId: "t", id: "t" };
     expect(writePayload({ case: "statusUpdate", value: event })).toMatchObject({
       ...about,
@@ -208,7 +208,7 @@ describe("the wire examples of 0.1", () => {
     { method: "tasks/resubscribe", params: { id: "5d0c2f0e-0002" } },
   ];
 
-  it.each(examples)("$method is read and written back", ({ method, params, result }) => {
+  it.each(examples)("the 0.1 example of $method is read and written back", ({ method, params, result }) => {
     const operation = adapter.methods.get(method);
     if (operation === undefined) throw new TypeError(`no method ${method}`);
     const codec = adapter.codec(operation);
@@ -218,7 +218,7 @@ describe("the wire examples of 0.1", () => {
     expect(codec.writeReply(codec.readReply(result, request), create(GetTaskRequestSchema))).toEqual(result);
   });
 
-  it("an error of authentication is read and written back", () => {
+  it("the 0.1 example of an error of authentication is read and written back", () => {
     const json = { code: -32007, message: "Authentication required" };
     const error = adapter.readError(json);
     expect(error.code).toBe("unauthenticated");

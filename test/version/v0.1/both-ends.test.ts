@@ -54,7 +54,7 @@ function say(text: string, taskId = ""): SendMessageRequest {
 const cases = (items: readonly StreamItem[]): unknown[] => items.map(({ response }) => response.payload.case);
 
 describe("0.1 at both ends", () => {
-  it("sends, and continues the resulting task", async () => {
+  it("a 0.1 client at our server sends, and continues the resulting task", async () => {
     const { payload } = await operations.sendMessage(say("ask"), {});
     if (payload.case !== "task") throw new TypeError("the answer is no task");
     expect(payload.value.status?.state).toBe(TaskState.INPUT_REQUIRED);
@@ -69,7 +69,7 @@ describe("0.1 at both ends", () => {
     });
   });
 
-  it("streams to the end", async () => {
+  it("a 0.1 client at our server streams to the end", async () => {
     const items = await itemsOf(operations.sendStreamingMessage(say("berth"), {}));
     expect(cases(items)[0]).toBe("task");
     expect(items.at(-1)?.response.payload).toMatchObject({
@@ -79,7 +79,7 @@ describe("0.1 at both ends", () => {
     expect(cases(items).filter((each) => each === "artifactUpdate")).toHaveLength(2);
   });
 
-  it("subscribes to a task that is at work, from its snapshot to its end", async () => {
+  it("a 0.1 client at our server subscribes to a task that is at work, from its snapshot to its end", async () => {
     gate = Promise.withResolvers<void>();
     const first = operations.sendStreamingMessage(say("hold"), {})[Symbol.asyncIterator]();
     let id = "";
@@ -101,7 +101,7 @@ describe("0.1 at both ends", () => {
     expect(rest.at(-1)?.response.payload).toMatchObject({ value: { status: { state: TaskState.COMPLETED } } });
   });
 
-  it("subscribes to a task that has ended", async () => {
+  it("a 0.1 client at our server subscribes to a task that has ended", async () => {
     const { payload } = await operations.sendMessage(say("berth"), {});
     const id = payload.case === "task" ? payload.value.id : "";
     const items = await itemsOf(operations.subscribeToTask(create(SubscribeToTaskRequestSchema, { id }), {}));
@@ -109,7 +109,7 @@ describe("0.1 at both ends", () => {
     expect(items).toHaveLength(1);
   });
 
-  it("gets an error about an ended task", async () => {
+  it("a 0.1 client at our server gets an error about an ended task", async () => {
     const { payload } = await operations.sendMessage(say("berth"), {});
     const id = payload.case === "task" ? payload.value.id : "";
     await expect(operations.sendMessage(say("berth", id), {})).rejects.toMatchObject({ code: "unsupportedOperation" });

@@ -20,7 +20,7 @@ const chunk = (text: string, more: JsonObject = {}): JsonObject => ({
 
 describe("the stream of a send", () => {
   // The behavior of trpc-a2a-go.
-  it("ends with the final status, though the agent leaves it open", async () => {
+  it("the 0.1 stream of a send ends with the final status, though the agent leaves it open", async () => {
     await using agent = await foreignAgent(({ event }) => {
       event(working, `event: task_status_update\ndata: ${rpc(working)}\n\n`);
       event(
@@ -39,7 +39,7 @@ describe("the stream of a send", () => {
     expect(agent.requests).toMatchObject([["tasks/sendSubscribe", { id: expect.stringMatching(uuid) }]]);
   });
 
-  it("ends with a question that the agent neither marks nor ends it with", async () => {
+  it("the 0.1 stream of a send ends with a question that the agent neither marks nor ends it with", async () => {
     await using agent = await foreignAgent(({ event }) =>
       event({ id: "t", status: { state: "input-required" }, final: false }),
     );
@@ -48,15 +48,18 @@ describe("the stream of a send", () => {
   });
 
   // The behavior of a2a-js and trpc-a2a-go.
-  it.each(["event: end\ndata: {}\n\n", "event: close\ndata: {}\n\n"])("ends with %j", async (last) => {
-    await using agent = await foreignAgent(({ event }) => {
-      event(working);
-      event(null, last);
-    });
-    expect(await itemsOf(agent.operations.sendStreamingMessage(message(), {}))).toHaveLength(2);
-  });
+  it.each(["event: end\ndata: {}\n\n", "event: close\ndata: {}\n\n"])(
+    "the 0.1 stream of a send ends with %j",
+    async (last) => {
+      await using agent = await foreignAgent(({ event }) => {
+        event(working);
+        event(null, last);
+      });
+      expect(await itemsOf(agent.operations.sendStreamingMessage(message(), {}))).toHaveLength(2);
+    },
+  );
 
-  it("fails with the error that an event carries", async () => {
+  it("the 0.1 stream of a send fails with the error that an event carries", async () => {
     await using agent = await foreignAgent(({ event, response }) => {
       event(working);
       event(
@@ -70,7 +73,7 @@ describe("the stream of a send", () => {
     });
   });
 
-  it("may be a task that the agent answers with at once", async () => {
+  it("the 0.1 stream of a send may be a task that the agent answers with at once", async () => {
     await using agent = await foreignAgent(({ result }) =>
       result({ id: "t", sessionId: "s", status: { state: "completed" }, artifacts: [{ parts: [] }] }),
     );
@@ -89,7 +92,7 @@ describe("a subscription", () => {
     };
   };
 
-  it("begins with the task", async () => {
+  it("a 0.1 subscription begins with the task", async () => {
     const streaming = Promise.withResolvers<ForeignCall>();
     await using agent = await foreignAgent((call) => {
       if (call.method === "tasks/get") call.result(task("working"));
@@ -107,7 +110,7 @@ describe("a subscription", () => {
     expect(await stream.next()).toMatchObject({ done: true });
   });
 
-  it("emits nothing that the task already has", async () => {
+  it("a 0.1 subscription emits nothing that the task already has", async () => {
     const response = Promise.withResolvers<Task>();
     const early = Promise.withResolvers<void>();
     async function* events(): AsyncGenerator<StreamItem> {
@@ -129,7 +132,7 @@ describe("a subscription", () => {
   it.each([
     [200, { code: -32009, message: "Invalid task state" }],
     [500, { code: -32006, message: "no stream" }],
-  ])("to an ended task is that task, whatever the agent answers (%d %j)", async (status, error) => {
+  ])("a 0.1 subscription to an ended task is that task, whatever the agent answers (%d %j)", async (status, error) => {
     await using agent = await foreignAgent((call) => {
       if (call.method === "tasks/get") call.result(task("completed"));
       else call.fail(status, error);
@@ -138,14 +141,14 @@ describe("a subscription", () => {
     expect(items.map(({ response }) => response.payload)).toMatchObject([{ case: "task", value: { id: "t" } }]);
   });
 
-  it("to an unknown task fails", async () => {
+  it("a 0.1 subscription to an unknown task fails", async () => {
     await using agent = await foreignAgent(({ fail }) => fail(200, { code: -32001, message: "Task not found" }));
     await expect(itemsOf(agent.operations.subscribeToTask(subscription, {}))).rejects.toMatchObject({
       code: "taskNotFound",
     });
   });
 
-  it("at an agent without streams is refused before the first event", async () => {
+  it("a 0.1 subscription at an agent without streams is refused before the first event", async () => {
     let asking: ForeignCall | undefined;
     await using agent = await foreignAgent((call) => {
       if (call.method === "tasks/get") asking = call;
@@ -161,7 +164,7 @@ describe("a subscription", () => {
     });
   });
 
-  it("at an agent that refuses too late breaks, and the next one is refused at once", async () => {
+  it("a 0.1 subscription at an agent that refuses too late breaks, and the next one is refused at once", async () => {
     const streaming = Promise.withResolvers<ForeignCall>();
     await using agent = await foreignAgent((call) => {
       if (call.method === "tasks/get") call.result(task("working"));
@@ -178,7 +181,7 @@ describe("a subscription", () => {
     expect(agent.requests).toHaveLength(before);
   });
 
-  it.each([0, 1])("can be left while it waits, %d items on", async (count) => {
+  it.each([0, 1])("a 0.1 subscription can be left while it waits, %d items on", async (count) => {
     await using agent = await foreignAgent((call) => {
       if (call.method === "tasks/get" && count > 0) call.result(task("working"));
     });

@@ -12,7 +12,7 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const state = (value: string): JsonObject => ({ state: value, timestamp: "2025-05-19T10:00:00" });
 
 describe("a send", () => {
-  it("names a new task and a new session, and keeps given names", async () => {
+  it("a 0.1 send names a new task and a new session, and keeps given names", async () => {
     await using agent = await foreignAgent(({ params, result }) =>
       result({ id: params["id"] ?? null, status: state("completed") }),
     );
@@ -33,7 +33,7 @@ describe("a send", () => {
   });
 
   // The behavior of fasta2a.
-  it("waits for the task of an agent that answers before it is done, under the id that this gave it", async () => {
+  it("a 0.1 send waits for the task of an agent that answers early, under the id that the agent gave it", async () => {
     let gets = 0;
     await using agent = await foreignAgent(({ method, params, result, fail }) => {
       if (method === "tasks/send") result({ id: "own-id", status: state("submitted"), history: [] });
@@ -47,7 +47,7 @@ describe("a send", () => {
   });
 
   it.each(["completed", "canceled", "failed", "unknown", "input-required"])(
-    "is answered with a task that is %s",
+    "a 0.1 send is answered with a task that is %s",
     async (word) => {
       await using agent = await foreignAgent(({ method, result }) =>
         result({ id: "t", status: state(method === "tasks/send" ? "working" : word) }),
@@ -58,14 +58,14 @@ describe("a send", () => {
     },
   );
 
-  it("that is not to wait does not", async () => {
+  it("a 0.1 send that is not to wait does not", async () => {
     await using agent = await foreignAgent(({ result }) => result({ id: "t", status: state("submitted") }));
     const { payload } = await agent.operations.sendMessage(message({}, true), {});
     expect(payload).toMatchObject({ value: { status: { state: TaskState.SUBMITTED } } });
     expect(agent.requests).toHaveLength(1);
   });
 
-  it("asks with pauses that grow to two seconds", async () => {
+  it("a 0.1 send polls with pauses that grow to two seconds", async () => {
     let gets = 0;
     await using agent = await foreignAgent(({ method, result }) =>
       result({ id: "t", status: state(method === "tasks/get" && ++gets === 9 ? "completed" : "working") }),
@@ -75,14 +75,14 @@ describe("a send", () => {
     expect([...agent.pauses].sort((a, b) => a - b)).toEqual(agent.pauses);
   });
 
-  it("ends with its time", async () => {
+  it("a 0.1 send ends with its time", async () => {
     await using agent = await foreignAgent(({ result }) => result({ id: "t", status: state("working") }));
     await expect(agent.operations.sendMessage(message(), { timeoutMs: 150 })).rejects.toMatchObject({
       code: "deadlineExceeded",
     });
   });
 
-  it("is given up with its signal, also while it pauses", async () => {
+  it("a 0.1 send is given up with its signal, also while it pauses", async () => {
     const caller = new AbortController();
     const reason = new Error("enough");
     await using agent = await foreignAgent(({ result }) => result({ id: "t", status: state("working") }));
@@ -104,7 +104,7 @@ describe("a send", () => {
   it.each([
     [-32601, "Method not found"],
     [-32001, "Task not found"],
-  ])("to an agent whose task cannot be read (%d) is answered with its first reply", async (code, text) => {
+  ])("a 0.1 send to an agent whose task cannot be read (%d) is answered with its first reply", async (code, text) => {
     await using agent = await foreignAgent(({ method, result, fail }) =>
       method === "tasks/send" ? result({ id: "t", status: state("working") }) : fail(400, { code, message: text }),
     );
@@ -112,7 +112,7 @@ describe("a send", () => {
     expect(payload).toMatchObject({ value: { id: "t", status: { state: TaskState.WORKING } } });
   });
 
-  it("keeps polling after a passing failure", async () => {
+  it("a 0.1 send keeps polling after a passing failure", async () => {
     let gets = 0;
     await using agent = await foreignAgent(({ method, result, fail }) => {
       if (method === "tasks/send") result({ id: "t", status: state("working") });
@@ -123,7 +123,7 @@ describe("a send", () => {
     expect(payload).toMatchObject({ value: { status: { state: TaskState.COMPLETED } } });
   });
 
-  it("is reported as written if its task can no longer be read", async () => {
+  it("a 0.1 send is reported as written if its task can no longer be read", async () => {
     await using agent = await foreignAgent(({ method, result, response }) => {
       if (method === "tasks/send") result({ id: "t", status: state("working") });
       else response.destroy();
@@ -143,14 +143,17 @@ describe("an error of an agent", () => {
     [500, -32001, "taskNotFound"],
     [200, -32002, "taskNotCancelable"],
     [401, -32007, "unauthenticated"],
-  ])("is read from the body, with HTTP status %d and code %d", async (status, code, expected) => {
-    await using agent = await foreignAgent(({ fail }) => fail(status, { code, message: "no", data: "because" }));
-    const cancel = { ...create(findOperation("cancelTask").input), id: "t" } as RequestOf<"cancelTask">;
-    await expect(agent.operations.cancelTask(cancel, {})).rejects.toMatchObject({
-      code: expected,
-      message: "no: because",
-    });
-  });
+  ])(
+    "an error of a 0.1 agent is read from the body, with HTTP status %d and code %d",
+    async (status, code, expected) => {
+      await using agent = await foreignAgent(({ fail }) => fail(status, { code, message: "no", data: "because" }));
+      const cancel = { ...create(findOperation("cancelTask").input), id: "t" } as RequestOf<"cancelTask">;
+      await expect(agent.operations.cancelTask(cancel, {})).rejects.toMatchObject({
+        code: expected,
+        message: "no: because",
+      });
+    },
+  );
 });
 
 describe("operations that 0.1 does not have", () => {
@@ -159,14 +162,17 @@ describe("operations that 0.1 does not have", () => {
     init: object,
   ): RequestOf<K> => ({ ...create(findOperation(name).input), ...init }) as RequestOf<K>;
 
-  it.each(["listTasks", "getExtendedAgentCard"] as const)("%s is refused without a request", async (name) => {
-    await using agent = await foreignAgent(({ result }) => result({}));
-    const call = agent.operations[name] as (request: object, options: object) => Promise<unknown>;
-    await expect(call(create(findOperation(name).input), {})).rejects.toMatchObject({ code: "unsupportedOperation" });
-    expect(agent.requests).toEqual([]);
-  });
+  it.each(["listTasks", "getExtendedAgentCard"] as const)(
+    "the operation %s, which 0.1 does not have, is refused without a request",
+    async (name) => {
+      await using agent = await foreignAgent(({ result }) => result({}));
+      const call = agent.operations[name] as (request: object, options: object) => Promise<unknown>;
+      await expect(call(create(findOperation(name).input), {})).rejects.toMatchObject({ code: "unsupportedOperation" });
+      expect(agent.requests).toEqual([]);
+    },
+  );
 
-  it("the list of push configurations is the one of the task", async () => {
+  it("the 0.1 list of push configurations is the one of the task", async () => {
     const config: JsonValue = { url: "https://ops.example/hook", authentication: { schemes: ["Bearer"] } };
     await using agent = await foreignAgent(({ params, result }) =>
       result({ id: params["id"] ?? null, pushNotificationConfig: params["id"] === "t" ? config : null }),
@@ -180,14 +186,14 @@ describe("operations that 0.1 does not have", () => {
     expect(agent.requests[0]).toEqual(["tasks/pushNotification/get", { id: "t" }]);
   });
 
-  it("a push configuration is deleted by setting none", async () => {
+  it("a 0.1 push configuration is deleted by setting none", async () => {
     await using agent = await foreignAgent(({ result }) => result(null));
     const deletion = request("deleteTaskPushNotificationConfig", { taskId: "t", id: "t" });
     await agent.operations.deleteTaskPushNotificationConfig(deletion, {});
     expect(agent.requests).toEqual([["tasks/pushNotification/set", { id: "t", pushNotificationConfig: null }]]);
   });
 
-  it("all of the history is asked for by a large number", async () => {
+  it("all of the history is asked for in 0.1 by a large number", async () => {
     await using agent = await foreignAgent(({ result }) => result({ id: "t", status: state("working") }));
     await agent.operations.getTask(create(GetTaskRequestSchema, { id: "t" }), {});
     expect(agent.requests).toEqual([["tasks/get", { id: "t", historyLength: 1000 }]]);

@@ -7,7 +7,7 @@ import * as newest from "../../../src/version/v1.0/card.js";
 import { oldest, threeTransports } from "../v0.3/card-examples.js";
 
 describe("a card of 0.1", () => {
-  it("is read with what later versions must have, and known by its `authentication`", () => {
+  it("a card of 0.1 is read with what later versions must have, and known by its `authentication`", () => {
     expect(newest.writeCard(readCard(oldest))).toEqual({
       name: "Quay Planner",
       description: "",
@@ -22,18 +22,18 @@ describe("a card of 0.1", () => {
     });
   });
 
-  it("without it leaves open which of two versions it is of", () => {
+  it("a card without `authentication` leaves open which of two versions it is of", () => {
     const { authentication: _, ...unsaid } = oldest;
     const versions = readCard(unsaid).supportedInterfaces.map(({ protocolVersion }) => protocolVersion);
     expect(versions).toEqual(["0.2", "0.1"]);
   });
 
-  it("that declares its version is of that version only", () => {
+  it("a card of 0.1 that declares its version is of that version only", () => {
     const versions = readCard({ ...oldest, protocolVersion: "0.1.0" }).supportedInterfaces;
     expect(versions.map(({ protocolVersion }) => protocolVersion)).toEqual(["0.1"]);
   });
 
-  it("may have security in the later form", () => {
+  it("a card of 0.1 may have security in the later form", () => {
     const card = readCard({
       ...oldest,
       securitySchemes: { b: { type: "http", scheme: "Basic" } },
@@ -42,14 +42,14 @@ describe("a card of 0.1", () => {
     expect(Object.keys(card.securitySchemes)).toEqual(["b"]);
   });
 
-  it("has words for kinds of content", () => {
+  it("a card of 0.1 has words for kinds of content", () => {
     const skills = [{ id: "s", name: "S", inputModes: ["file", "image/png"], outputModes: ["data"] }];
     expect(readCard({ ...oldest, skills }).skills).toMatchObject([
       { inputModes: ["application/octet-stream", "image/png"], outputModes: ["application/json"] },
     ]);
   });
 
-  it("is written with the members that its readers know", () => {
+  it("a card of 0.1 is written with the members that its readers know", () => {
     const card = later.readCard({
       ...threeTransports,
       iconUrl: "https://quay.example/i",
@@ -73,7 +73,7 @@ describe("a card of 0.1", () => {
     });
   });
 
-  it("does not exist for an agent without such an interface", () => {
+  it("a card of 0.1 does not exist for an agent without such an interface", () => {
     expect(writeCard(at("0.2"))).toBeUndefined();
   });
 });
@@ -112,7 +112,7 @@ describe("the authentication of 0.1", () => {
       },
     ],
     [{ schemes: [] }, {}],
-  ])("%j is read, each scheme as one way in", (authentication, schemes) => {
+  ])("the authentication %j of a 0.1 card is read, each scheme as one way in", (authentication, schemes) => {
     const { securitySchemes = {}, securityRequirements = [] } = newest.writeCard(
       readCard({ ...oldest, authentication }),
     );
@@ -130,7 +130,7 @@ describe("the authentication of 0.1", () => {
       { type: "oauth2", flows: { clientCredentials: { tokenUrl, scopes: {} } } },
       { schemes: ["OAuth2"], credentials: JSON.stringify({ tokenUrl, scopes: {} }) },
     ],
-  ])("is written of the first requirement: %j", (scheme, authentication) => {
+  ])("the authentication of a 0.1 card is written of the first requirement: %j", (scheme, authentication) => {
     const url = "http://q";
     const card = later.readCard({
       url,
@@ -141,7 +141,7 @@ describe("the authentication of 0.1", () => {
     expect(writeCard(card)?.["authentication"]).toEqual(authentication);
   });
 
-  it("is not written when there is nothing to write", () => {
+  it("the authentication of a 0.1 card is not written when there is nothing to write", () => {
     const card = later.readCard({
       url: "http://q",
       securitySchemes: { c: { type: "mutualTLS" } },

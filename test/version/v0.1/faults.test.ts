@@ -72,7 +72,7 @@ describe("params at fault", () => {
       ["pushNotificationConfig.token"],
     ],
     ["getTaskPushNotificationConfig", {}, ["id"]],
-  ])("%s of %j names %j", (operation, params, fields) => {
+  ])("a fault in the 0.1 params of %s, %j, names %j", (operation, params, fields) => {
     let error: unknown;
     try {
       codecOf(operation).readRequest(params);
@@ -84,7 +84,7 @@ describe("params at fault", () => {
     expect(error.violations.map(({ field }) => field).sort()).toEqual([...fields].sort());
   });
 
-  it("never lead to another error than an A2AError", () => {
+  it("faults in 0.1 params never lead to another error than an A2AError", () => {
     const shaped = fc.letrec<{ json: JsonValue }>((tie) => ({
       json: fc.oneof(
         { maxDepth: 4 },

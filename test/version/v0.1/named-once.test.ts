@@ -50,7 +50,7 @@ function withMember<K extends keyof TaskStore>(store: TaskStore, name: K, own: T
 }
 
 describe("an idempotent send to a named task", () => {
-  it("has the same result when it is repeated, though the name has a task by then", async () => {
+  it("an idempotent send to a named task has the same result when repeated, though the name is taken", async () => {
     await using served = two();
     const { here, there, started } = served;
     const first = taskOf(await here.send("tea", order, once));
@@ -61,7 +61,7 @@ describe("an idempotent send to a named task", () => {
     expect(started).toEqual(["tea 1"]);
   });
 
-  it("has the same result even if its task has ended since", async () => {
+  it("an idempotent send to a named task has the same result even if its task has ended since", async () => {
     await using served = two();
     const { here, there, started } = served;
     const question = taskOf(await here.send("tea", order, once));
@@ -73,7 +73,7 @@ describe("an idempotent send to a named task", () => {
     expect(started).toEqual(["tea 1", "green 1"]);
   });
 
-  it("is another message under another name, and with another text", async () => {
+  it("an idempotent send is another message under another name, and with another text", async () => {
     await using served = two();
     await served.here.send("tea", order, once);
     for (const other of [
@@ -88,7 +88,7 @@ describe("an idempotent send to a named task", () => {
     expect(await served.store.taskNamed(alice, "other")).toBeUndefined();
   });
 
-  it("makes a task of an agent's reply, and gives it again", async () => {
+  it("an idempotent send to a named task makes a task of an agent's reply, and gives it again", async () => {
     const clock = createVirtualClock();
     await using served = startHandler({ clock, agent: async ({ text }) => reply(`${text}!`) });
     const first = taskOf(await served.send("tea", order, once));
@@ -97,7 +97,7 @@ describe("an idempotent send to a named task", () => {
     expect(await linesOf(served.stream("tea", order, once))).toEqual(["task SUBMITTED", "status COMPLETED"]);
   });
 
-  it("goes to the task that another send has created meanwhile, once, whichever of them is repeated", async () => {
+  it("an idempotent send goes once to a named task that another send has created meanwhile", async () => {
     await using served = two();
     const { here, there, clock, started, store } = served;
     const other = { taskId: "order", messageId: "n" };
@@ -116,7 +116,7 @@ describe("an idempotent send to a named task", () => {
     expect(history.map(({ messageId }) => messageId).filter((id) => ["m", "n"].includes(id)).length).toBe(2);
   });
 
-  it("is taken over from a process that died before creating its task, though the name is taken by then", async () => {
+  it("an idempotent send is taken over from a process that died before creating its named task", async () => {
     const never = new Promise<never>(() => {});
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
@@ -146,7 +146,7 @@ describe("an idempotent send to a named task", () => {
     expect((await store.readSend(alice, "m"))?.taskId).toBe(await store.taskNamed(alice, "order"));
   });
 
-  it("is taken over at its task, though the new holder had looked the name up before there was one", async () => {
+  it("an idempotent send is taken over at its named task, whatever was looked up before", async () => {
     const never = new Promise<never>(() => {});
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });

@@ -58,7 +58,7 @@ function idIn({ payload }: StreamResponse): string {
 }
 
 describe("a task that its caller has named", () => {
-  it("is created by the first send with the name and continued by the next, and its replies carry only the name", async () => {
+  it("a named task is created by the first send with the name, and its replies carry only the name", async () => {
     await using served = startHandler({ agent: clerk });
     const first = taskOf(await served.send("tea", { taskId: "order-1" }, named));
     expect([stateOf(first), idsIn(first)]).toEqual(["INPUT_REQUIRED", ["order-1"]]);
@@ -68,7 +68,7 @@ describe("a task that its caller has named", () => {
     expect(idsIn(await served.get("order-1", named))).toEqual(["order-1"]);
   });
 
-  it("is another task for another owner or in another tenant, under the same name", async () => {
+  it("a named task is another task for another owner or in another tenant, under the same name", async () => {
     await using served = startHandler({ agent: clerk });
     const elsewhere = { ...named, principal: { owner: "alice", tenant: "elsewhere" } };
     for (const caller of [named, bob, elsewhere]) await served.send("tea", { taskId: "order" }, caller);
@@ -82,7 +82,7 @@ describe("a task that its caller has named", () => {
     }
   });
 
-  it("is seen by its id, without the name, by callers of the same owner who name nothing", async () => {
+  it("a named task is seen by its id, without the name, by callers of the same owner who name nothing", async () => {
     await using served = startHandler({ agent: clerk });
     await served.send("tea", { taskId: "order" }, named);
     const id = await idOf(served.store, "order");
@@ -96,7 +96,7 @@ describe("a task that its caller has named", () => {
     expect(stateOf(await served.get("order", named))).toBe("COMPLETED");
   });
 
-  it("is also found by its id by callers who name tasks, and so is a task without a name", async () => {
+  it("a named task is also found by its id by callers who name tasks, and so is a task without a name", async () => {
     await using served = startHandler({ agent: clerk });
     const { id } = taskOf(await served.send("tea"));
     expect(idsIn(await served.get(id, named))).toEqual([id]);
@@ -107,7 +107,7 @@ describe("a task that its caller has named", () => {
     expect(idsIn(await served.get(taskId, named))).toEqual([taskId]);
   });
 
-  it("is not found by another owner, neither by name nor by id", async () => {
+  it("a named task is not found by another owner, neither by name nor by id", async () => {
     await using served = startHandler({ agent: clerk });
     await served.send("tea", { taskId: "order" }, named);
     for (const id of ["order", await idOf(served.store, "order")]) {
@@ -120,7 +120,7 @@ describe("a task that its caller has named", () => {
     expect(historyOf(await served.get("order", named))).toEqual(["user: tea", "agent: looking"]);
   });
 
-  it("appears under its name in errors about it", async () => {
+  it("a named task appears under its name in errors about it", async () => {
     await using served = startHandler({ agent: clerk });
     await served.send("tea", { taskId: "order" }, named);
     const metadata = { taskId: "order" };
@@ -140,14 +140,14 @@ describe("a task that its caller has named", () => {
     });
   });
 
-  it("is canceled by its name", async () => {
+  it("a named task is canceled by its name", async () => {
     await using served = startHandler({ agent: clerk });
     await served.send("tea", { taskId: "order" }, named);
     const canceled = await served.cancel("order", named);
     expect([stateOf(canceled), idsIn(canceled)]).toEqual(["CANCELED", ["order"]]);
   });
 
-  it("keeps its name from an agent that answers with a reply: the reply completes it", async () => {
+  it("a named task keeps its name from an agent that answers with a reply: the reply completes it", async () => {
     await using served = startHandler({ agent: async ({ text }) => reply(`${text}!`) });
     const task = taskOf(await served.send("tea", { taskId: "order" }, named));
     expect([stateOf(task), idsIn(task)]).toEqual(["COMPLETED", ["order"]]);
@@ -158,7 +158,7 @@ describe("a task that its caller has named", () => {
     expect(stateOf(await served.get("other", named))).toBe("COMPLETED");
   });
 
-  it("is there for its agent under our id", async () => {
+  it("a named task is there for its agent under our id", async () => {
     const taskIds: string[] = [];
     const agent: Agent = async ({ taskId, message }) => {
       taskIds.push(taskId, message.taskId);
@@ -170,7 +170,7 @@ describe("a task that its caller has named", () => {
     expect(taskIds.filter((each) => each !== "")).toEqual([id]);
   });
 
-  it("is refused to a call that names none, and a send without a name makes one with an id", async () => {
+  it("a named task is refused to a call that names none, and a send without a name makes one with an id", async () => {
     await using served = startHandler({ agent: clerk });
     const task = taskOf(await served.send("tea", {}, named));
     expect(idsIn(await served.get(task.id))).toEqual([task.id]);
@@ -179,7 +179,7 @@ describe("a task that its caller has named", () => {
 });
 
 describe("the stream of a named task", () => {
-  it("carries the name in all of its events", async () => {
+  it("the stream of a named task carries the name in all of its events", async () => {
     await using served = startHandler({ agent: clerk });
     const items = await itemsOf(served.stream("tea", { taskId: "order" }, named));
     expect(items.map(({ response }) => idIn(response))).toEqual(["order", "order", "order", "order"]);
@@ -187,7 +187,7 @@ describe("the stream of a named task", () => {
     expect(more.map(({ response }) => idIn(response))).toEqual(["order", "order"]);
   });
 
-  it("gives every reader by name the same items, and other readers the stored ones", async () => {
+  it("the stream of a named task gives readers by name one form, and other readers the stored one", async () => {
     const gate = Promise.withResolvers<void>();
     const agent: Agent = async function* () {
       yield working();
@@ -214,7 +214,7 @@ describe("the stream of a named task", () => {
     for (const { iterator } of [first, ...others]) await iterator.return?.();
   });
 
-  it("is written with the name, though the same event was written with the id before", async () => {
+  it("the stream of a named task is written with the name, though it was written with the id before", async () => {
     const gate = Promise.withResolvers<void>();
     const agent: Agent = async function* () {
       yield working();
@@ -238,7 +238,7 @@ describe("the stream of a named task", () => {
     expect(texts).toEqual([id, "order"]);
   });
 
-  it("resumes after one of its own event ids, and starts again after another task's", async () => {
+  it("the stream of a named task resumes after its own event ids, and starts again after others", async () => {
     await using served = startHandler({ agent: clerk });
     const [, ...behind] = await itemsOf(served.stream("tea", { taskId: "order" }, named));
     const after = behind[0]?.id;
@@ -250,7 +250,7 @@ describe("the stream of a named task", () => {
     expect(historyOf(await served.get("other", named))).toEqual(["user: cake", "agent: looking"]);
   });
 
-  it("ends at once when it is left, also while it is being opened", async () => {
+  it("the stream of a named task ends at once when it is left, also while it is being opened", async () => {
     await using served = startHandler({
       agent: async function* ({ signal }) {
         yield working();
@@ -285,7 +285,7 @@ describe("two sends with one new name", () => {
   }
 
   it.each(["one handler", "two handlers"])(
-    "at the same time make one task, and each starts the agent once, in %s",
+    "two sends with one new name at the same time make one task, and each starts the agent once, in %s",
     async (where) => {
       const started: string[] = [];
       const [here, there, store] = two(started);
@@ -307,7 +307,7 @@ describe("two sends with one new name", () => {
     },
   );
 
-  it("at the same time make one task when both stream", async () => {
+  it("two sends with one new name at the same time make one task when both stream", async () => {
     const started: string[] = [];
     const [here, there, store] = two(started);
     await using _ = here;
@@ -324,7 +324,7 @@ describe("two sends with one new name", () => {
     expect([started.length, new Set(started)]).toEqual([2, new Set(["say 0", "say 1"])]);
   });
 
-  it("are not taken for one another by different owners", async () => {
+  it("two sends with one new name are not taken for one another by different owners", async () => {
     const [here, there, store] = two([]);
     await using _ = here;
     await using __ = there;
@@ -335,7 +335,7 @@ describe("two sends with one new name", () => {
 });
 
 describe("the name of a task that cannot be made", () => {
-  it("stays free when the store is full", async () => {
+  it("the name of a task that cannot be made stays free when the store is full", async () => {
     await using served = startHandler({ agent: clerk });
     const { store } = served;
     const refuse = () => Promise.reject(new A2AError("resourceExhausted", "no room"));
@@ -355,7 +355,7 @@ describe("the name of a task that cannot be made", () => {
 });
 
 describe("the request of a named call", () => {
-  it("is left as it came", async () => {
+  it("the request of a named call is left as it came", async () => {
     await using served = startHandler({ agent: clerk });
     const request = say("tea", { taskId: "order" });
     const before = structuredClone(request);

@@ -10,7 +10,7 @@ const get = codecOf("getTask");
 const send = codecOf("sendMessage");
 
 describe("a message of 0.1", () => {
-  it("passes through the model unchanged", () => {
+  it("a message of 0.1 passes through the model unchanged", () => {
     fc.assert(
       fc.property(messageJson, (message) => {
         const params = { id: "t", sessionId: "s", message: { ...message, role: "user" } };
@@ -19,7 +19,7 @@ describe("a message of 0.1", () => {
     );
   });
 
-  it("has the bytes of a file in either alphabet of base64", () => {
+  it("a message of 0.1 has the bytes of a file in either alphabet of base64", () => {
     const request = send.readRequest({ id: "t", message: { role: "user", parts: [fileOf({ bytes: "-_8" })] } });
     const [part] = (request as SendMessageRequest).message?.parts ?? [];
     expect(part?.content).toEqual({ case: "raw", value: new Uint8Array([0xfb, 0xff]) });
@@ -38,7 +38,7 @@ describe("a message of 0.1", () => {
       { bytes: null, uri: "https://quay.example/k4" },
       { case: "url", value: "https://quay.example/k4" },
     ],
-  ])("with the file %j has one content", (file, content) => {
+  ])("a message of 0.1 with the file %j has one content", (file, content) => {
     const request = send.readRequest({ id: "t", message: { role: "user", parts: [fileOf(file)] } });
     expect((request as SendMessageRequest).message?.parts[0]?.content).toEqual(content);
   });
@@ -55,12 +55,12 @@ describe("a message of 0.1", () => {
       { type: null, text: "hello", metadata: null },
       { type: "text", text: "hello" },
     ],
-  ])("with the part %j, which lacks its type, is read as %j", (part, expected) => {
+  ])("a message of 0.1 with the part %j, which lacks its type, is read as %j", (part, expected) => {
     const read = send.readRequest({ id: "t", message: { role: "user", parts: [part] } });
     expect(send.writeRequest(read)).toMatchObject({ message: { parts: [expected] } });
   });
 
-  it("may have its content where one client puts it", () => {
+  it("a message of 0.1 may have its content where one client puts it", () => {
     const message = { role: "user", message_id: "m-7", content: { type: "text", text: "hello" } };
     const { message: read } = send.readRequest({
       id: "t",
@@ -70,7 +70,7 @@ describe("a message of 0.1", () => {
     expect(read).toMatchObject({ messageId: "m-7", parts: [{ content: { case: "text", value: "hello" } }] });
   });
 
-  it("gets its own id", () => {
+  it("a message of 0.1 gets its own id", () => {
     const params = { id: "t", message: { role: "user", parts: [{ type: "text", text: "yes" }] } };
     const ids = [1, 2].map(() => (send.readRequest(params) as SendMessageRequest).message?.messageId);
     expect(ids[0]).toMatch(/^[0-9a-f-]{36}$/);
@@ -81,7 +81,7 @@ describe("a message of 0.1", () => {
 describe("params", () => {
   const message = { role: "user", parts: [{ type: "text", text: "hello" }] };
 
-  it("of a send name task and session, and request no history by default", () => {
+  it("0.1 params of a send name task and session, and request no history by default", () => {
     expect(send.readRequest({ id: "t", sessionId: "s", message })).toMatchObject({
       message: { taskId: "t", contextId: "s", role: Role.USER },
       configuration: { historyLength: 0, returnImmediately: false },
@@ -91,7 +91,7 @@ describe("params", () => {
     });
   });
 
-  it("of a send may bring a push configuration, which is the one of the task", () => {
+  it("0.1 params of a send may bring a push configuration, which is the one of the task", () => {
     const pushNotification = {
       url: "https://ops.example/hook",
       token: "tk",
@@ -113,7 +113,7 @@ describe("params", () => {
     });
   });
 
-  it("of a send name modes by words, which become media types", () => {
+  it("0.1 params of a send name modes by words, which become media types", () => {
     const request = send.readRequest({ id: "t", message, acceptedOutputModes: ["text", "text/plain", "image/png"] });
     expect(request).toMatchObject({ configuration: { acceptedOutputModes: ["text/plain", "image/png"] } });
     expect(send.writeRequest(request)).toMatchObject({ acceptedOutputModes: ["text/plain", "text", "image/png"] });
@@ -124,7 +124,7 @@ describe("params", () => {
     [{ historyLength: null }, 0],
     [{ historyLength: 0 }, 0],
     [{ historyLength: 7 }, 7],
-  ])("of a get with %j ask for %d messages", (params, historyLength) => {
+  ])("0.1 params of a get with %j ask for %d messages", (params, historyLength) => {
     expect(get.readRequest({ id: "t", ...params })).toMatchObject({ id: "t", historyLength });
   });
 
@@ -132,31 +132,31 @@ describe("params", () => {
     [undefined, { id: "t", historyLength: 1000 }],
     [0, { id: "t" }],
     [2, { id: "t", historyLength: 2 }],
-  ])("of a get for %s messages are %j", (historyLength, params) => {
+  ])("0.1 params of a get for %s messages are %j", (historyLength, params) => {
     const request = { ...anyRequest, id: "t", ...(historyLength === undefined ? {} : { historyLength }) };
     expect(get.writeRequest(request)).toEqual(params);
   });
 
-  it("of a cancel keep their metadata", () => {
+  it("0.1 params of a cancel keep their metadata", () => {
     const cancel = codecOf("cancelTask");
     const params = { id: "t", metadata: { why: "storm" } };
     expect(cancel.writeRequest(cancel.readRequest(params))).toEqual(params);
   });
 
-  it("with null for a push configuration register none", () => {
+  it("0.1 params with null for a push configuration register none", () => {
     const set = codecOf("createTaskPushNotificationConfig");
     const request = set.readRequest({ id: "t", pushNotificationConfig: null });
     expect(request).toMatchObject({ taskId: "t", id: "t", url: "" });
     expect(set.writeReply(request, request)).toEqual({ id: "t", pushNotificationConfig: null });
   });
 
-  it("of a push configuration may name the task by the later name", () => {
+  it("0.1 params of a push configuration may name the task by the later name", () => {
     const set = codecOf("createTaskPushNotificationConfig");
     const config = { url: "https://ops.example/hook" };
     expect(set.readRequest({ taskId: "t", pushNotificationConfig: config })).toMatchObject({ taskId: "t", ...config });
   });
 
-  it("that delete a push configuration set none", () => {
+  it("0.1 params that delete a push configuration set none", () => {
     expect(adapter.findMethod(findOperation("deleteTaskPushNotificationConfig"))).toBe("tasks/pushNotification/set");
     const remove = codecOf("deleteTaskPushNotificationConfig");
     const request = remove.readRequest({ id: "t" });

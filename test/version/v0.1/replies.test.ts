@@ -14,7 +14,7 @@ const get = codecOf("getTask");
 const send = codecOf("sendMessage");
 
 describe("replies", () => {
-  it("with a direct answer are a task that is completed", () => {
+  it("0.1 replies with a direct answer are a task that is completed", () => {
     const message = create(MessageSchema, { taskId: "t", contextId: "s", role: Role.AGENT, parts: [textPart("K4")] });
     const reply = { $typeName: "lf.a2a.v1.SendMessageResponse", payload: { case: "message", value: message } } as const;
     expect(send.writeReply(reply as SendMessageResponse, anyRequest)).toEqual({
@@ -24,7 +24,7 @@ describe("replies", () => {
     });
   });
 
-  it("of a cancel have no history, because callers cannot request it", () => {
+  it("0.1 replies of a cancel have no history, because callers cannot request it", () => {
     const task = taskOf({
       id: "t",
       status: { state: TaskState.CANCELED },
@@ -34,7 +34,7 @@ describe("replies", () => {
     expect(get.writeReply(task, anyRequest)).toHaveProperty("history");
   });
 
-  it("of agents that send the whole history are cut to the requested length", () => {
+  it("0.1 replies of agents that send the whole history are cut to the requested length", () => {
     const history = ["a", "b", "c"].map((text) => ({ role: "user", parts: [{ type: "text", text }] }));
     const json = { id: "t", status: { state: "working" }, history };
     const lengths = [0, 2, undefined].map((historyLength) => {
@@ -84,12 +84,12 @@ describe("replies", () => {
         ["2", 0],
       ],
     ],
-  ])("with the artifacts %j have %j", (artifacts, expected) => {
+  ])("0.1 replies with the artifacts %j have %j", (artifacts, expected) => {
     const task = get.readReply({ id: "t", status: { state: "working" }, artifacts } as JsonObject) as Task;
     expect(task.artifacts.map(({ artifactId, parts }) => [artifactId, parts.length])).toEqual(expected);
   });
 
-  it("with a part of an unknown type keep it as data", () => {
+  it("0.1 replies with a part of an unknown type keep it as data", () => {
     const artifacts = [{ index: 0, parts: [{ type: "video", frames: 5 }] }];
     const task = get.readReply({ id: "t", status: { state: "working" }, artifacts });
     expect(get.writeReply(task, anyRequest)).toMatchObject({
@@ -98,14 +98,14 @@ describe("replies", () => {
   });
 
   it.each([undefined, null, [], "done", {}, { id: "t" }, { status: { state: "working" } }])(
-    "of %j are no task",
+    "0.1 replies of %j are no task",
     (json) => {
       expect(() => get.readReply(json)).toThrow(expect.objectContaining({ code: "invalidAgentResponse" }));
     },
   );
 
   it.each([{ id: "t", pushNotificationConfig: null }, { id: "t", pushNotificationConfig: {} }, { id: "t" }])(
-    "of %j mean that there is no push configuration",
+    "0.1 replies of %j mean that there is no push configuration",
     (json) => {
       const one = codecOf("getTaskPushNotificationConfig");
       expect(() => one.readReply(json, one.readRequest({ id: "t" }))).toThrow(
@@ -118,7 +118,7 @@ describe("replies", () => {
     },
   );
 
-  it("about a push configuration name it by its task", () => {
+  it("0.1 replies about a push configuration name it by its task", () => {
     const json = { id: "t", pushNotificationConfig: { url: "https://ops.example/hook", token: "tk" } };
     const list = codecOf("listTaskPushNotificationConfigs");
     const { configs } = list.readReply(json) as { configs: TaskPushNotificationConfig[] } & ReturnType<

@@ -93,7 +93,7 @@ const say = (id: string, text: string, more: JsonObject = {}): JsonObject => ({
 const results = (frames: readonly Frame[]): JsonValue[] => frames.map(({ json }) => json["result"] ?? null);
 
 describe("tasks/send", () => {
-  it("answers with the task under the name that the caller gave it", async () => {
+  it("tasks/send answers with the task under the name that the caller gave it", async () => {
     const id = newTask();
     const { status, json } = await post("tasks/send", say(id, "berth"));
     expect(status).toBe(200);
@@ -113,12 +113,12 @@ describe("tasks/send", () => {
     });
   });
 
-  it("shows as much history as was asked for", async () => {
+  it("tasks/send shows as much history as was asked for", async () => {
     const { json } = await post("tasks/send", say(newTask(), "berth", { historyLength: 1 }));
     expect(json["result"]).toMatchObject({ history: [{ role: expect.any(String), parts: [{ type: "text" }] }] });
   });
 
-  it("makes a task of a direct answer too", async () => {
+  it("tasks/send makes a task of a direct answer too", async () => {
     const id = newTask();
     const { json } = await post("tasks/send", say(id, "reply"));
     expect(json["result"]).toMatchObject({
@@ -128,7 +128,7 @@ describe("tasks/send", () => {
     expect((await post("tasks/get", { id })).json["result"]).toMatchObject({ id, status: { state: "completed" } });
   });
 
-  it("continues a known task", async () => {
+  it("tasks/send continues a known task", async () => {
     const id = newTask();
     expect((await post("tasks/send", say(id, "question"))).json["result"]).toMatchObject({
       id,
@@ -140,7 +140,7 @@ describe("tasks/send", () => {
     });
   });
 
-  it("refuses a task that has ended with the number that 0.1 has for that", async () => {
+  it("tasks/send refuses a task that has ended with the number that 0.1 has for that", async () => {
     const id = newTask();
     await post("tasks/send", say(id, "berth"));
     const { status, json } = await post("tasks/send", say(id, "berth"));
@@ -158,14 +158,14 @@ describe("tasks/send", () => {
       { sessionId: null, metadata: null, historyLength: null, pushNotification: null },
     ],
     ["the samples, which leave nothing out", { id: "x" }, { acceptedOutputModes: ["text"], metadata: null }],
-  ])("is answered to %s", async (_, envelope, more) => {
+  ])("tasks/send is answered to %s", async (_, envelope, more) => {
     const id = newTask();
     const { json } = await post("tasks/send", say(id, "berth", more), envelope);
     expect(json).toMatchObject({ id: envelope.id, result: { id, status: { state: "completed" } } });
     expect(json).toHaveProperty("id");
   });
 
-  it("is answered to python-a2a, whose messages have no parts", async () => {
+  it("tasks/send is answered to python-a2a, whose messages have no parts", async () => {
     const id = newTask();
     const message = { content: { type: "text", text: "berth" }, role: "user", message_id: "m-1" };
     const { json } = await post("tasks/send", { id, sessionId: null, message, status: { state: "submitted" } });
@@ -175,14 +175,14 @@ describe("tasks/send", () => {
   it.each([
     ["what has no id", { id: undefined as never }],
     ["what does not say that it is JSON-RPC", { id: undefined as never, jsonrpc: undefined as never }],
-  ])("takes %s and answers with the id null", async (_, envelope) => {
+  ])("tasks/send takes %s and answers with the id null", async (_, envelope) => {
     const id = newTask();
     const { status, json } = await post("tasks/send", say(id, "berth"), envelope);
     expect({ status, json }).toMatchObject({ status: 200, json: { jsonrpc: "2.0", id: null, result: { id } } });
     expect((await post("tasks/get", { id })).json["result"]).toMatchObject({ id });
   });
 
-  it("names invalid fields in 0.1's terms", async () => {
+  it("tasks/send names invalid fields in 0.1's terms", async () => {
     const { status, json } = await post("tasks/send", {
       id: "t",
       message: { role: "user", parts: [{ type: "video" }] },
@@ -202,7 +202,7 @@ describe("tasks/send", () => {
 });
 
 describe("tasks/sendSubscribe", () => {
-  it("names its events, numbers none of them, and marks the last", async () => {
+  it("tasks/sendSubscribe names its events, numbers none of them, and marks the last", async () => {
     const id = newTask();
     const frames = await stream("tasks/sendSubscribe", say(id, "berth"), { id: "rpc-7" });
     for (const { id: eventId, json } of frames) {
@@ -222,7 +222,7 @@ describe("tasks/sendSubscribe", () => {
     ]);
   });
 
-  it("ends with a question, and continues with its answer", async () => {
+  it("tasks/sendSubscribe ends with a question, and continues with its answer", async () => {
     const id = newTask();
     expect(results(await stream("tasks/sendSubscribe", say(id, "question"))).at(-1)).toMatchObject({
       status: { state: "input-required" },
@@ -235,12 +235,12 @@ describe("tasks/sendSubscribe", () => {
     expect(events.at(-1)).toMatchObject({ status: { state: "completed" }, final: true });
   });
 
-  it("ends when access must be granted", async () => {
+  it("tasks/sendSubscribe ends when access must be granted", async () => {
     const events = results(await stream("tasks/sendSubscribe", say(newTask(), "permission")));
     expect(events.at(-1)).toMatchObject({ status: { state: "input-required" }, final: true });
   });
 
-  it("sends a direct answer as the end of its task", async () => {
+  it("tasks/sendSubscribe sends a direct answer as the end of its task", async () => {
     const id = newTask();
     const events = results(await stream("tasks/sendSubscribe", say(id, "reply")));
     expect(events.at(-1)).toMatchObject({
@@ -250,7 +250,7 @@ describe("tasks/sendSubscribe", () => {
     });
   });
 
-  it("sends an error in its stream", async () => {
+  it("tasks/sendSubscribe sends an error in its stream", async () => {
     const id = newTask();
     await post("tasks/send", say(id, "berth"));
     const [first] = await stream("tasks/sendSubscribe", say(id, "berth"));
@@ -260,13 +260,13 @@ describe("tasks/sendSubscribe", () => {
 
 describe("tasks/get and tasks/cancel", () => {
   it.each(["tasks/get", "tasks/cancel", "tasks/pushNotification/get"])(
-    "%s does not find the task of anonymous callers",
+    "the method %s of 0.1 does not find the task of anonymous callers",
     async (method) => {
       expect((await post(method, { id: "none" })).json["error"]).toMatchObject({ code: -32001 });
     },
   );
 
-  it("show no history unless a number is named", async () => {
+  it("tasks/get and tasks/cancel show no history unless a number is named", async () => {
     const id = newTask();
     await post("tasks/send", say(id, "berth"));
     expect((await post("tasks/get", { id, historyLength: 0 })).json["result"]).not.toHaveProperty("history");
@@ -274,7 +274,7 @@ describe("tasks/get and tasks/cancel", () => {
     expect((await post("tasks/get", { id, historyLength: 5 })).json["result"]).toHaveProperty("history");
   });
 
-  it("cancel a task that waits", async () => {
+  it("tasks/cancel cancels a task that waits", async () => {
     const id = newTask();
     await post("tasks/send", say(id, "question"));
     expect((await post("tasks/cancel", { id })).json["result"]).toMatchObject({ id, status: { state: "canceled" } });
@@ -283,7 +283,7 @@ describe("tasks/get and tasks/cancel", () => {
 });
 
 describe("tasks/resubscribe", () => {
-  it("sends an ended task once more, and ends", async () => {
+  it("tasks/resubscribe sends an ended task once more, and ends", async () => {
     const id = newTask();
     await post("tasks/send", say(id, "berth"));
     expect(results(await stream("tasks/resubscribe", { id, historyLength: 10 }))).toMatchObject([
@@ -292,7 +292,7 @@ describe("tasks/resubscribe", () => {
     ]);
   });
 
-  it("starts again whatever event its caller names, since 0.1 has no event ids", async () => {
+  it("tasks/resubscribe starts again whatever event its caller names, since 0.1 has no event ids", async () => {
     const message = { messageId: newTask(), role: "ROLE_USER", parts: [{ text: "question" }] };
     const resumable = { "A2A-Version": "1.0", "A2A-Extensions": "urn:trivium:extension:resume:v1" };
     const [first] = await stream("SendStreamingMessage", { message }, { headers: resumable });
@@ -305,7 +305,7 @@ describe("tasks/resubscribe", () => {
     ]);
   });
 
-  it("ends at once where the task waits for its caller", async () => {
+  it("tasks/resubscribe ends at once where the task waits for its caller", async () => {
     const id = newTask();
     await post("tasks/send", say(id, "question"));
     expect(results(await stream("tasks/resubscribe", { id }))).toMatchObject([
@@ -318,7 +318,7 @@ describe("push configurations", () => {
   it.each([
     ["tasks/pushNotification/set", "tasks/pushNotification/get"],
     ["tasks/pushNotificationConfig/set", "tasks/pushNotificationConfig/get"],
-  ])("are kept by %s, one for each task, and removed by null", async (set, get) => {
+  ])("push configurations of 0.1 are kept by %s, one for each task, and removed by null", async (set, get) => {
     const id = newTask();
     await post("tasks/send", say(id, "question"));
     expect((await post(get, { id })).json["result"]).toEqual({ id, pushNotificationConfig: null });
@@ -341,7 +341,7 @@ describe("push configurations", () => {
     expect((await post(get, { id })).json["result"]).toEqual({ id, pushNotificationConfig: null });
   });
 
-  it("that are part of a send are called with the task, under its name", async () => {
+  it("push configurations of 0.1 that are part of a send are called with the task, under its name", async () => {
     const id = newTask();
     const hook = hooks.next(id);
     await post("tasks/send", say(id, "berth", { pushNotification: { url: hooks.url, token: "tk-2" } }));
@@ -356,7 +356,7 @@ describe("push configurations", () => {
 });
 
 describe("callers of other versions", () => {
-  it("see a task of 0.1 under an id that is ours", async () => {
+  it("callers of other versions see a task of 0.1 under an id that is ours", async () => {
     const id = newTask();
     await post("tasks/send", say(id, "berth"));
     const list = await post("ListTasks", { contextId: `s-${id}` });

@@ -60,7 +60,7 @@ const states = (events: readonly Said[]): JsonValue[] =>
   });
 
 describe("a stream as a caller of 0.1 reads it", () => {
-  it("names its events and marks the status that ends it", () => {
+  it("a stream as a caller of 0.1 reads it names its events and marks the status that ends it", () => {
     const events = writeAll(sends, [
       task({ status: { state: TaskState.SUBMITTED } }),
       status(TaskState.WORKING),
@@ -168,11 +168,11 @@ describe("a stream as a caller of 0.1 reads it", () => {
       ],
     ],
     ["says nothing of nothing", sends, [], []],
-  ])("%s", (_, operation, items, expected) => {
+  ])("a stream as a caller of 0.1 reads it %s", (_, operation, items, expected) => {
     expect(states(writeAll(operation, items))).toEqual(expected);
   });
 
-  it("makes a direct answer the end of the task that the caller has named", () => {
+  it("a stream as a caller of 0.1 reads it makes a direct answer the end of the task that the caller has named", () => {
     expect(writeAll(sends, [item("message", reply("K4"))])).toEqual([
       {
         name: "task_status_update",
@@ -185,7 +185,7 @@ describe("a stream as a caller of 0.1 reads it", () => {
     ]);
   });
 
-  it("numbers more artifacts than it remembers the text of", () => {
+  it("a stream as a caller of 0.1 reads it numbers more artifacts than it remembers the text of", () => {
     const items = Array.from({ length: 70 }, (_, index) => chunk(`a${index}`));
     const events = writeAll(sends, [...items, ...items]);
     expect(states(events).slice(60, 72)).toEqual([
@@ -195,7 +195,7 @@ describe("a stream as a caller of 0.1 reads it", () => {
     ]);
   });
 
-  it("makes the text of an event once for all streams in which it is the same", () => {
+  it("the text of a 0.1 event is made once for all streams in which it is the same", () => {
     const event = chunk("x");
     const [first, second] = [1, 2].map(() => adapter.writeStream(sends, sendRequest).write(event)[0]?.payload);
     const parts = event.response.payload.value;
@@ -204,7 +204,7 @@ describe("a stream as a caller of 0.1 reads it", () => {
     expect(second).toBe(first);
   });
 
-  it("keeps the metadata of events", () => {
+  it("a stream as a caller of 0.1 reads it keeps the metadata of events", () => {
     const event = { ...working("going", { metadata: { step: 1 } }), taskId: "t" };
     expect(writeAll(sends, [item("statusUpdate", event)])[0]?.json).toMatchObject({ metadata: { step: 1 } });
     const update = { ...artifact("K4", { artifactId: "x" }), taskId: "t", metadata: { step: 2 } };
@@ -236,7 +236,7 @@ const writeStatus = (state: string, more: JsonObject = {}): Heard => ({
 const cases = (items: readonly StreamItem[]): unknown[] => items.map(({ response }) => response.payload.case);
 
 describe("a stream of an agent of 0.1", () => {
-  it("begins with a task, and has the ids that events leave out", () => {
+  it("a stream of an agent of 0.1 begins with a task, and has the ids that events leave out", () => {
     const { items } = readAll(sends, [
       writeStatus("working", { final: false }),
       {
@@ -256,7 +256,7 @@ describe("a stream of an agent of 0.1", () => {
     });
   });
 
-  it("belongs to the task that the agent names, whatever the request named", () => {
+  it("a stream of an agent of 0.1 belongs to the task that the agent names, whatever the request named", () => {
     const { items } = readAll(sends, [{ json: { id: "other", status: { state: "working" } } }]);
     expect(items.map(({ response }) => response.payload.value)).toMatchObject([{ id: "other" }, { taskId: "other" }]);
   });
@@ -275,29 +275,29 @@ describe("a stream of an agent of 0.1", () => {
     ["an event named close", sends, [writeStatus("working"), { json: null, name: "close" }], 2],
     ["an event named end", sends, [writeStatus("working"), { json: {}, name: "end" }], 2],
     ["a task that has ended", sends, [writeStatus("completed", { sessionId: "s", artifacts: [] })], 1],
-  ])("ends with %s", (_, operation, events, over) => {
+  ])("a stream of an agent of 0.1 ends with %s", (_, operation, events, over) => {
     expect(readAll(operation, events).over).toBe(over);
   });
 
-  it("may have the whole task in it", () => {
+  it("a stream of an agent of 0.1 may have the whole task in it", () => {
     const { items } = readAll(sends, [writeStatus("working", { sessionId: "other", history: [] })]);
     expect(items.map(({ response }) => response.payload)).toMatchObject([
       { case: "task", value: { id: "t", contextId: "other" } },
     ]);
   });
 
-  it("may have unknown events", () => {
+  it("a stream of an agent of 0.1 may have unknown events", () => {
     expect(readAll(sends, [{ json: { id: "t", mood: "good" } }, { json: null }]).items).toEqual([]);
   });
 
   it.each(["done", 5, [], { id: "t", artifact: { parts: {} } }, { id: "t", status: { message: { parts: {} } } }])(
-    "with %j fails",
+    "a stream of an agent of 0.1 with %j fails",
     (json) => {
       expect(() => readAll(sends, [{ json }])).toThrow(expect.objectContaining({ code: "invalidAgentResponse" }));
     },
   );
 
-  it("is read back as written", () => {
+  it("a stream of an agent of 0.1 is read back as written", () => {
     const written = [
       task({ status: { state: TaskState.SUBMITTED } }),
       chunk("0"),
@@ -334,7 +334,7 @@ describe("the wire example of a stream", () => {
     },
   ];
 
-  it("is read and written back", () => {
+  it("the 0.1 wire example of a stream is read and written back", () => {
     const { items, over } = readAll(
       sends,
       lines.map((json) => ({ json })),
@@ -344,7 +344,7 @@ describe("the wire example of a stream", () => {
     expect(writeAll(sends, events).map(({ json }) => json)).toEqual(lines);
   });
 
-  it("is read and written back event by event", () => {
+  it("the 0.1 wire example of a stream is read and written back event by event", () => {
     const codec = adapter.codec(sends);
     const request = create(GetTaskRequestSchema);
     for (const line of lines) expect(codec.writeReply(codec.readReply(line), request)).toEqual(line);

@@ -8,7 +8,7 @@ import { anyRequest, codecOf, taskOf, textPart } from "./codecs.js";
 const get = codecOf("getTask");
 
 describe("a task", () => {
-  it("passes through 0.1 unchanged, except for the ids of its messages", () => {
+  it("a task passes through 0.1 unchanged, except for the ids of its messages", () => {
     fc.assert(
       fc.property(arbitraryTask, (task) => {
         const read = get.readReply(get.writeReply(task, anyRequest)) as Task;
@@ -17,7 +17,7 @@ describe("a task", () => {
     );
   });
 
-  it("is the same each time it is read", () => {
+  it("a task of 0.1 is the same each time it is read", () => {
     fc.assert(
       fc.property(arbitraryTask, (task) => {
         const json = get.writeReply(task, anyRequest);
@@ -30,7 +30,7 @@ describe("a task", () => {
     );
   });
 
-  it("distinguishes messages with equal content", () => {
+  it("a task of 0.1 distinguishes messages with equal content", () => {
     const history = [1, 2, 3].map(() => ({ role: "user", parts: [{ type: "text", text: "yes" }] }));
     const task = get.readReply({ id: "t", status: { state: "working" }, history }) as Task;
     expect(new Set(task.history.map(({ messageId }) => messageId)).size).toBe(3);
@@ -38,7 +38,7 @@ describe("a task", () => {
     expect(other.history[0]?.messageId).not.toBe(task.history[0]?.messageId);
   });
 
-  it("keeps the id of a message that moves from the status to the history", () => {
+  it("a task of 0.1 keeps the id of a message that moves from the status to the history", () => {
     const message = { role: "agent", parts: [{ type: "text", text: "Which berth?" }] };
     const before = get.readReply({ id: "t", status: { state: "input-required", message } }) as Task;
     const after = get.readReply({ id: "t", status: { state: "working" }, history: [message] }) as Task;
@@ -53,7 +53,7 @@ describe("a task", () => {
     ["canceled", TaskState.CANCELED],
     ["failed", TaskState.FAILED],
     ["unknown", TaskState.UNSPECIFIED],
-  ])("has the state %s in both directions", (state, expected) => {
+  ])("a task of 0.1 has the state %s in both directions", (state, expected) => {
     const task = get.readReply({ id: "t", status: { state } }) as Task;
     expect(task.status?.state).toBe(expected);
     expect(get.writeReply(task, anyRequest)).toEqual({ id: "t", status: { state } });
@@ -63,17 +63,17 @@ describe("a task", () => {
     ["2025-05-19T10:00:00", "2025-05-19T10:00:00.000Z"],
     ["2025-05-19T10:00:00.123456", "2025-05-19T10:00:00.123456Z"],
     ["2025-05-19 10:00:00+02:00", "2025-05-19T08:00:00.000Z"],
-  ])("has its time %s as %s", (timestamp, written) => {
+  ])("a task of 0.1 has its time %s as %s", (timestamp, written) => {
     const task = get.readReply({ id: "t", status: { state: "working", timestamp } });
     expect(get.writeReply(task, anyRequest)).toEqual({ id: "t", status: { state: "working", timestamp: written } });
   });
 
-  it.each(["soon", 12, {}])("has no time if an agent sends %j for it", (timestamp) => {
+  it.each(["soon", 12, {}])("a task of 0.1 has no time if an agent sends %j for it", (timestamp) => {
     const task = get.readReply({ id: "t", status: { state: "working", timestamp } });
     expect(get.writeReply(task, anyRequest)).toEqual({ id: "t", status: { state: "working" } });
   });
 
-  it("treats null as missing", () => {
+  it("a task of 0.1 treats null as missing", () => {
     const json = {
       id: "t",
       sessionId: null,
@@ -93,11 +93,11 @@ describe("what the model has and 0.1 has not", () => {
   it.each([
     [TaskState.REJECTED, "failed"],
     [TaskState.AUTH_REQUIRED, "input-required"],
-  ])("state %s is written as %s", (state, word) => {
+  ])("the state %s, which 0.1 does not have, is written as %s", (state, word) => {
     expect(lost({ id: "t", status: { state } })).toEqual({ id: "t", status: { state: word } });
   });
 
-  it("ids of messages, what they refer to, and extensions are left out", () => {
+  it("ids of messages, what they refer to, and extensions are left out in 0.1", () => {
     const message = create(MessageSchema, {
       messageId: "m",
       taskId: "t",
@@ -116,7 +116,7 @@ describe("what the model has and 0.1 has not", () => {
     });
   });
 
-  it("the media type and the name of a text or a value are left out", () => {
+  it("the media type and the name of a text or a value are left out in 0.1", () => {
     const parts = [
       create(PartSchema, { content: { case: "text", value: "a" }, mediaType: "text/markdown", filename: "a.md" }),
       create(PartSchema, { content: { case: "data", value: dataOf([1]) }, mediaType: "application/json" }),
@@ -133,7 +133,7 @@ describe("what the model has and 0.1 has not", () => {
     });
   });
 
-  it("artifacts are numbered in order, whatever their ids were", () => {
+  it("artifacts are numbered in order in 0.1, whatever their ids were", () => {
     const artifacts = ["berth", "0", "7"].map((artifactId) => ({ artifactId, parts: [textPart(artifactId)] }));
     const json = lost({ id: "t", status, artifacts }) as { artifacts: { index: number }[] };
     expect(json.artifacts.map(({ index }) => index)).toEqual([0, 1, 2]);
@@ -141,7 +141,7 @@ describe("what the model has and 0.1 has not", () => {
     expect(read.artifacts.map(({ artifactId }) => artifactId)).toEqual(["0", "1", "2"]);
   });
 
-  it("a part of an unknown kind is left out", () => {
+  it("a part of an unknown kind is left out in 0.1", () => {
     expect(
       lost({ id: "t", status, artifacts: [{ artifactId: "0", parts: [create(PartSchema), textPart("a")] }] }),
     ).toMatchObject({
@@ -149,7 +149,7 @@ describe("what the model has and 0.1 has not", () => {
     });
   });
 
-  it("a value that is no object is wrapped in one, and unwrapped again", () => {
+  it("a value that is no object is wrapped in one in 0.1, and unwrapped again", () => {
     const parts = [create(PartSchema, { content: { case: "data", value: dataOf("K4") } })];
     const json = lost({ id: "t", status, artifacts: [{ artifactId: "0", parts }] });
     expect(json).toMatchObject({
@@ -158,7 +158,7 @@ describe("what the model has and 0.1 has not", () => {
     expect((get.readReply(json) as Task).artifacts[0]?.parts).toEqual(parts);
   });
 
-  it("the tenant, and paging, are left out of requests", () => {
+  it("the tenant, and paging, are left out of requests of 0.1", () => {
     const request = { ...anyRequest, tenant: "acme", id: "t" };
     expect(get.writeRequest(request)).toEqual({ id: "t", historyLength: 1000 });
   });

@@ -22,13 +22,13 @@ const v02 = createV02();
 const adapter: JsonRpcAdapter = v02.jsonRpc ?? missing();
 
 describe("0.2", () => {
-  it("has JSON-RPC alone, and declares no version", () => {
+  it("version 0.2 has JSON-RPC alone, and declares no version", () => {
     expect(v02.name).toBe("0.2");
     expect([v02.httpJson, v02.grpc]).toEqual([undefined, undefined]);
     expect(adapter).toMatchObject({ version: "0.2", isImplied: true, declares: undefined });
   });
 
-  it("has the methods of 0.3 but for the extended card", () => {
+  it("version 0.2 has the methods of 0.3 but for the extended card", () => {
     expect([...adapter.methods.keys()]).toEqual([
       "message/send",
       "message/stream",
@@ -49,11 +49,11 @@ describe("0.2", () => {
     ["https://h/a2a/v1/", "https://h/a2a/v1/agent/authenticatedExtendedCard"],
     ["https://h", "https://h/agent/authenticatedExtendedCard"],
     ["https://h/rpc?x=1", "https://h/agent/authenticatedExtendedCard"],
-  ])("reads the extended card of %s at %s", (url, card) => {
+  ])("a client of 0.2 reads the extended card of %s at %s", (url, card) => {
     expect(adapter.extendedCardUrl?.(url)).toBe(card);
   });
 
-  it("never sends -32007, which it does not define", () => {
+  it("version 0.2 never sends -32007, which it does not define", () => {
     const error = new A2AError("extendedAgentCardNotConfigured", "none");
     expect(adapter.writeError(error, undefined)).toEqual({
       code: -32004,
@@ -63,13 +63,13 @@ describe("0.2", () => {
     expect(adapter.writeError(other, undefined)).toEqual({ code: -32002, message: "none" });
   });
 
-  it("always sends its output modes, which it requires", () => {
+  it("a send of 0.2 always has its output modes, which are required", () => {
     expect(adapter.codec(findOperation("sendMessage")).writeRequest(hello)).toMatchObject({
       configuration: { acceptedOutputModes: [] },
     });
   });
 
-  it("asks for a push configuration without an id by the task alone", () => {
+  it("a client of 0.2 asks for a push configuration without an id by the task alone", () => {
     expect(adapter.codec(findOperation("getTaskPushNotificationConfig")).writeRequest(configOf("get", ""))).toEqual({
       id: "t",
     });
@@ -85,7 +85,7 @@ describe("a server of 0.2 alone", () => {
     },
   };
 
-  it("answers kind-JSON, and has no method for the extended card", async () => {
+  it("a server of 0.2 alone answers kind-JSON, and has no method for the extended card", async () => {
     await using served = await startAgent("JSONRPC", options);
     using line = httpLine(Number(new URL(served.server.url).port));
     const post = async (method: string, params: JsonValue): Promise<JsonObject> => {
@@ -99,7 +99,7 @@ describe("a server of 0.2 alone", () => {
     expect(await post("agent/getAuthenticatedExtendedCard", {})).toMatchObject({ error: { code: -32601 } });
   });
 
-  it("answers a GET of the extended card with the card, or 404 if there is none", async () => {
+  it("a server of 0.2 alone answers a GET of the extended card with the card, or 404 if there is none", async () => {
     const card = { name: "T", description: "t", version: "1" };
     for (const [extended, status] of [
       [{ description: "more" }, 200],
@@ -150,7 +150,7 @@ describe("a client of an agent older than 0.2.5", () => {
   const get = "tasks/pushNotificationConfig/get";
   const one = { taskId: "t", pushNotificationConfig: { url: "https://h" } };
 
-  it("finds the one configuration of a task in place of the list", async () => {
+  it("a client of an agent older than 0.2.5 finds the one configuration of a task, not a list", async () => {
     const requests: JsonObject[] = [];
     const agent = await agentWith({ [get]: { result: one } }, requests);
     const { configs } = await agent.listTaskPushNotificationConfigs(configOf("list"), {});
@@ -161,12 +161,12 @@ describe("a client of an agent older than 0.2.5", () => {
   it.each([
     [{ code: -32001, message: "none" }],
     [{ code: -32603, message: "Push notification config not found for task t." }],
-  ])("takes %j for an empty list", async (error) => {
+  ])("a client of an agent older than 0.2.5 takes %j for an empty list of push configurations", async (error) => {
     const agent = await agentWith({ [get]: { error } });
     expect(await agent.listTaskPushNotificationConfigs(configOf("list"), {})).toMatchObject({ configs: [] });
   });
 
-  it("does not take another failure for one", async () => {
+  it("a client of an agent older than 0.2.5 does not take another failure for an empty list", async () => {
     const agent = await agentWith({ [get]: { error: { code: -32603, message: "disk full" } } });
     await expect(agent.listTaskPushNotificationConfigs(configOf("list"), {})).rejects.toMatchObject({
       code: "internalError",
@@ -174,14 +174,14 @@ describe("a client of an agent older than 0.2.5", () => {
     });
   });
 
-  it("cannot delete a configuration", async () => {
+  it("a client of an agent older than 0.2.5 cannot delete a push configuration", async () => {
     const agent = await agentWith({});
     await expect(agent.deleteTaskPushNotificationConfig(configOf("delete", "c"), {})).rejects.toMatchObject({
       code: "unsupportedOperation",
     });
   });
 
-  it("lists and deletes where the agent can, also when nothing is answered", async () => {
+  it("a client of 0.2 lists and deletes configurations where the agent can, also without an answer", async () => {
     const agent = await agentWith({
       "tasks/pushNotificationConfig/list": { result: [one, one] },
       "tasks/pushNotificationConfig/delete": {},
@@ -190,7 +190,7 @@ describe("a client of an agent older than 0.2.5", () => {
     expect(await agent.deleteTaskPushNotificationConfig(configOf("delete", "c"), {})).toBeDefined();
   });
 
-  it("does not ask for a list of tasks", async () => {
+  it("a client of an agent older than 0.2.5 does not ask for a list of tasks", async () => {
     const requests: JsonObject[] = [];
     const agent = await agentWith({}, requests);
     const list = create(findOperation("listTasks").input) as RequestOf<"listTasks">;

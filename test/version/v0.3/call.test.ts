@@ -22,7 +22,7 @@ describe("the history of a task at an agent of 0.3", () => {
     { wanted: "all of it when no length is given", historyLength: undefined, ids: ["a", "b", "c"] },
     { wanted: "none of it for a length of 0", historyLength: 0, ids: [] },
     { wanted: "the last messages for any other length", historyLength: 2, ids: ["b", "c"] },
-  ])("is $wanted", async ({ historyLength, ids }) => {
+  ])("the history of a task at an agent of 0.3 is $wanted", async ({ historyLength, ids }) => {
     await using server = await foreignAgent(({ params, result }) =>
       result({
         kind: "task",

@@ -17,7 +17,7 @@ const cardAt = (...supportedInterfaces: ReturnType<typeof place>[]) =>
 
 describe("the card of 0.3", () => {
   // Requirements: V03-CARD-17
-  it("is read into the facts of the model", () => {
+  it("the card of 0.3 is read into the facts of the model", () => {
     expect(newest.writeCard(readCard(threeTransports))).toEqual({
       name: "Quay Planner",
       description: "Assigns berths",
@@ -56,7 +56,7 @@ describe("the card of 0.3", () => {
     });
   });
 
-  it("is written as it was read", () => {
+  it("the card of 0.3 is written as it was read", () => {
     const written = writeCard(readCard(threeTransports));
     // Members of an extension with their default value, false, are omitted.
     expect(written).toEqual({
@@ -66,7 +66,7 @@ describe("the card of 0.3", () => {
   });
 
   // Requirements: V03-CARD-2
-  it("has its required members even when they are empty", () => {
+  it("the card of 0.3 has its required members even when they are empty", () => {
     expect(
       writeCard(create(AgentCardSchema, { supportedInterfaces: [place("JSONRPC", "http://q")], skills: [{}] })),
     ).toEqual({
@@ -85,7 +85,7 @@ describe("the card of 0.3", () => {
     });
   });
 
-  it("lists the interfaces of its own version without a tenant, JSON-RPC as the main one", () => {
+  it("the card of 0.3 lists the interfaces of its own version without a tenant, JSON-RPC as the main one", () => {
     const card = cardAt(
       place("JSONRPC", "http://q/new", "1.0"),
       place("HTTP+JSON", "http://q/rest"),
@@ -104,14 +104,14 @@ describe("the card of 0.3", () => {
   });
 
   // Requirements: V03-CARD-9
-  it("does not exist for an agent that has no such interface", () => {
+  it("the card of 0.3 does not exist for an agent that has no such interface", () => {
     expect(
       writeCard(cardAt(place("JSONRPC", "http://q", "1.0"), place("JSONRPC", "http://q", "0.3", "north"))),
     ).toBeUndefined();
   });
 
   // Requirements: V03-CARD-16
-  it("does not carry signatures, which are over another form", () => {
+  it("the card of 0.3 does not carry signatures, which are over another form", () => {
     const signed = { ...threeTransports, signatures: [{ protected: "e30", signature: "AA" }] };
     const card = readCard(signed);
     expect(card.signatures).toEqual([]);
@@ -167,12 +167,12 @@ describe("a card of 0.3 that is not as it should be", () => {
       { url: "", additionalInterfaces: [{ url: "http://q/x", transport: "urn:own" }, 5, { url: 5 }] },
       ["urn:own 0.3 http://q/x"],
     ],
-  ])("and %s can be called", (_, members, expected) => {
+  ])("a faulty card of 0.3 that %s can be called", (_, members, expected) => {
     expect(interfacesOf({ ...minimal, ...members })).toEqual(expected);
   });
 
   // Requirements: V03-CARD-17
-  it("is read without the members of a wrong type", () => {
+  it("a faulty card of 0.3 is read without the members of a wrong type", () => {
     const card = readCard({
       ...minimal,
       capabilities: [],
@@ -185,7 +185,7 @@ describe("a card of 0.3 that is not as it should be", () => {
   });
 
   it.each([[null], [[]], ["card"], [{ name: "Q" }], [{ url: 7 }], [{ url: "", additionalInterfaces: {} }]])(
-    "is none when it names no place: %j",
+    "a card of 0.3 that names no place is none: %j",
     (json) => {
       expect(() => readCard(json)).toThrow(/^this is not an agent card that can be called: /);
     },

@@ -55,7 +55,7 @@ async function start(options: Partial<ServedOptions> = {}): Promise<Called> {
 }
 
 describe("a client of 0.3", () => {
-  it("sends a message and gets the task, with parts of every kind as they were", async () => {
+  it("a client of 0.3 sends a message and gets the task, with parts of every kind as they were", async () => {
     await using called = await start();
     const bytes = file(Uint8Array.of(0, 255, 62), { filename: "a.bin", mediaType: "application/x" });
     const parts = [bytes, file("https://h/x", { metadata: { n: 1 } }), { ...data({ n: 1 }), mediaType: "" }, text("t")];
@@ -68,20 +68,20 @@ describe("a client of 0.3", () => {
     expect((await called.agent.getTask({ ...request, historyLength: 0 }, {})).history).toEqual([]);
   });
 
-  it("gets a direct answer", async () => {
+  it("a client of 0.3 gets a direct answer", async () => {
     await using called = await start();
     const { payload } = await called.agent.sendMessage(sendOf("hello"), {});
     expect(payload).toMatchObject({ case: "message", value: { role: Role.AGENT } });
   });
 
-  it("gets the task at once when it does not want to wait", async () => {
+  it("a client of 0.3 gets the task at once when it does not want to wait", async () => {
     await using called = await start();
     const { payload } = await called.agent.sendMessage(sendOf("ask", {}, { returnImmediately: true }), {});
     const states: unknown[] = [TaskState.SUBMITTED, TaskState.WORKING];
     expect(states).toContain((payload.value as Task).status?.state);
   });
 
-  it("reads a stream from its task to its end", async () => {
+  it("a client of 0.3 reads a stream from its task to its end", async () => {
     await using called = await start();
     const items = await itemsOf(called.agent.sendStreamingMessage(sendOf("go"), {}));
     const shorts = items.map(({ response }) => shortOf(response));
@@ -89,7 +89,7 @@ describe("a client of 0.3", () => {
     expect(items.every(({ id }) => id !== undefined)).toBe(true);
   });
 
-  it("resumes after an event that it has seen, without the task first", async () => {
+  it("a client of 0.3 resumes after an event that it has seen, without the task first", async () => {
     await using called = await start();
     const items = await itemsOf(called.agent.sendStreamingMessage(sendOf("go"), {}));
     const [first] = items;
@@ -98,7 +98,7 @@ describe("a client of 0.3", () => {
     expect(rest).toEqual(items.slice(1));
   });
 
-  it("answers a question in the task that asked", async () => {
+  it("a client of 0.3 answers a question in the task that asked", async () => {
     await using called = await start();
     const { payload } = await called.agent.sendMessage(sendOf("ask"), {});
     const { id: taskId, contextId, status } = payload.value as Task;
@@ -107,7 +107,7 @@ describe("a client of 0.3", () => {
     expect(answer.payload).toMatchObject({ value: { id: taskId, status: { state: TaskState.COMPLETED } } });
   });
 
-  it("keeps push configurations", async () => {
+  it("a client of 0.3 keeps push configurations", async () => {
     await using called = await start({ push: { allow: "loopback" } });
     const { payload } = await called.agent.sendMessage(sendOf("ask"), {});
     const { id: taskId } = payload.value as Task;
@@ -134,7 +134,7 @@ describe("a client of 0.3", () => {
     expect((await called.agent.listTaskPushNotificationConfigs(list, {})).configs).toEqual([]);
   });
 
-  it("reads the extended card, or that there is none", async () => {
+  it("a client of 0.3 reads the extended card, or that there is none", async () => {
     const request = requestOf("getExtendedAgentCard", {});
     await using bare = await start();
     await expect(bare.agent.getExtendedAgentCard(request, {})).rejects.toMatchObject({
@@ -151,13 +151,13 @@ describe("a client of 0.3", () => {
     ["getTaskPushNotificationConfig", { taskId: "t", id: "c" }, "pushNotificationNotSupported"],
     ["listTasks", {}, "unsupportedOperation"],
     ["getTask", { id: "" }, "invalidParams"],
-  ] as const)("reads errors: %s %j is %s", async (name, fields, code) => {
+  ] as const)("a client of 0.3 reads errors: %s %j is %s", async (name, fields, code) => {
     await using called = await start();
     const call = called.agent[name] as (request: unknown, options: CallOptions) => Promise<unknown>;
     await expect(call(requestOf(name, fields), {})).rejects.toMatchObject({ code });
   });
 
-  it("reads errors of streams", async () => {
+  it("a client of 0.3 reads errors of streams", async () => {
     await using called = await start();
     const request = create(SubscribeToTaskRequestSchema, { id: "none" });
     await expect(itemsOf(called.agent.subscribeToTask(request, {}))).rejects.toMatchObject({ code: "taskNotFound" });

@@ -17,18 +17,18 @@ describe.each(errorCodes)("%s", (code) => {
   const message = code === "taskNotFound" ? "Task not found" : "what went wrong";
 
   // Requirements: V03-ERR-1, V03-ERR-4
-  it("has its number, its text and no data", () => {
+  it("an error code of 0.3 has its number, its text and no data", () => {
     expect(written).toEqual({ code: ownNumbers[code] ?? errorTable[code].jsonRpc, message });
   });
 
-  it("is read back, or as the error that shares its number", () => {
+  it("an error code of 0.3 is read back, or as the error that shares its number", () => {
     const read = errorFromJsonRpc(written);
     expect(read.message).toBe(message);
     if (errorTable[code].a2a || code in ownNumbers) expect(read.code).toBe(code);
     expect(jsonRpcFromError(read, undefined)).toEqual(written);
   });
 
-  it("has the name of a class that is read back", () => {
+  it("an error code of 0.3 has the name of a class that is read back", () => {
     const name = findErrorClass(code);
     const named = findErrorByClass(name);
     expect(named && errorTable[named].jsonRpc).toBe(
@@ -44,7 +44,7 @@ it.each([
   ["extendedAgentCardNotConfigured", "AuthenticatedExtendedCardNotConfiguredError"],
   ["contentTooLarge", "InvalidRequestError"],
   ["unavailable", "InternalError"],
-] as const)("%s is a %s", (code, name) => {
+] as const)("the error %s of 0.3 is a %s", (code, name) => {
   expect(findErrorClass(code)).toBe(name);
 });
 
@@ -57,7 +57,7 @@ it.each([
   ["parse-error", "parseError"],
   ["nonsense", undefined],
   ["", undefined],
-] as const)("the name %j means %s", (name, code) => {
+] as const)("the error name %j means %s", (name, code) => {
   expect(findErrorByClass(name)).toBe(code);
 });
 
@@ -74,7 +74,7 @@ describe("an error that is read", () => {
     [{ code: "x", message: 7 }, "internalError", "internal error"],
     [null, "internalError", "internal error"],
     ["boom", "internalError", "internal error"],
-  ] as [JsonValue, ErrorCode, string][])("%j", (json, code, message) => {
+  ] as [JsonValue, ErrorCode, string][])("the 0.3 error %j is read", (json, code, message) => {
     expect(errorFromJsonRpc(json)).toMatchObject({ code, message });
   });
 
@@ -85,14 +85,17 @@ describe("an error that is read", () => {
     metadata: { taskId: "t" },
   };
 
-  it.each([[[info]], [{ details: [info] }], [info]])("takes its reason from data: %j", (data) => {
-    expect(errorFromJsonRpc({ code: -32603, message: "oh", data })).toMatchObject({
-      code: "taskNotFound",
-      metadata: { taskId: "t" },
-    });
-  });
+  it.each([[[info]], [{ details: [info] }], [info]])(
+    "a 0.3 error that is read takes its reason from data: %j",
+    (data) => {
+      expect(errorFromJsonRpc({ code: -32603, message: "oh", data })).toMatchObject({
+        code: "taskNotFound",
+        metadata: { taskId: "t" },
+      });
+    },
+  );
 
-  it.each([7, "text", ["x"], { taskId: "t" }])("ignores data of another kind: %j", (data) => {
+  it.each([7, "text", ["x"], { taskId: "t" }])("a 0.3 error that is read ignores data of another kind: %j", (data) => {
     expect(errorFromJsonRpc({ code: -32002, message: "no", data })).toMatchObject({ code: "taskNotCancelable" });
   });
 });
@@ -101,7 +104,7 @@ describe("the text of an error names the fields at fault", () => {
   const operation = findOperation("sendMessage");
   const field = (name: string) => ({ field: name, description: "is required" });
 
-  it("by their old names", () => {
+  it("the text of a 0.3 error names the fields at fault by their old names", () => {
     const error = invalidParams(field("configuration.taskPushNotificationConfig.url"), field("message.parts[0].raw"));
     expect(jsonRpcFromError(error, operation)).toEqual({
       code: -32602,
@@ -111,7 +114,7 @@ describe("the text of an error names the fields at fault", () => {
     });
   });
 
-  it("three at most, and says how many more there are", () => {
+  it("the text of a 0.3 error names three fields at most, and says how many more there are", () => {
     const error = invalidParams(...["a", "b", "c", "d", "e"].map(field));
     expect(jsonRpcFromError(error, operation)["message"]).toBe(
       "invalid parameters: a is required, b is required, c is required, and 2 more",

@@ -23,7 +23,7 @@ describe.each(["gRPC", "Connect", "gRPC-Web"] as const)("a client of 0.3 over %s
     return createConnectTransport({ url, adapter, protocol: binding === "Connect" ? "connect" : "grpc-web" });
   };
 
-  it("has every operation of our own server, but for the list of tasks", async () => {
+  it("a 0.3 client has every operation of our own gRPC server, but for the list of tasks", async () => {
     await using grpc = await startGrpc({
       card: { name: "Quay", description: "d", version: "1", extended: { description: "more" } },
       authenticate: () => ({ owner: "me" }),
@@ -128,7 +128,7 @@ function contentOf(request: gen.SendMessageRequest): Uint8Array {
 
 describe("a 0.3 client at a third-party server", () => {
   // Requirements: V03-SSE-11
-  it("reads an error by its name, ends a stream that is left open, and writes files as the server does", async () => {
+  it("a 0.3 client at a third-party server reads its errors, ends its streams and writes its files", async () => {
     await using peer = await stranger();
     const client = createGrpcTransport({ address: peer.address, adapter });
     const missing = client.getTask(requestOf("getTask", { id: "t" }), {});
@@ -144,7 +144,7 @@ describe("a 0.3 client at a third-party server", () => {
   });
 });
 
-it("writes what the server reads, whatever the message", () => {
+it("the gRPC client of 0.3 writes what the server reads, whatever the message", () => {
   const operation = findOperation("sendMessage");
   fc.assert(
     fc.property(validSend, (request) => {

@@ -29,7 +29,7 @@ async function taskOn(grpc: Awaited<ReturnType<typeof startGrpc>>, text = "berth
 
 describe("gRPC of 0.3", () => {
   // Requirements: V03-GRPC-5
-  it("answers a message, reads its task and refuses to cancel an ended one", async () => {
+  it("gRPC of 0.3 answers a message, reads its task and refuses to cancel an ended one", async () => {
     await using grpc = await startGrpc();
     const reply = await grpc.call("SendMessage", { message: messageOf("hello") });
     expect(reply).toMatchObject({ message: { role: "ROLE_AGENT", content: [{ text: "hi" }] } });
@@ -48,7 +48,7 @@ describe("gRPC of 0.3", () => {
     });
   });
 
-  it("cancels a task, which is cancelled with two L then", async () => {
+  it("gRPC of 0.3 cancels a task, which is cancelled with two L then", async () => {
     await using grpc = await startGrpc();
     const { task } = await grpc.call("SendMessage", { message: messageOf("wait"), configuration: {} });
     const { id } = task as JsonObject;
@@ -58,7 +58,7 @@ describe("gRPC of 0.3", () => {
     });
   });
 
-  it("streams a send to its final status, and a task that has ended once more", async () => {
+  it("gRPC of 0.3 streams a send to its final status, and a task that has ended once more", async () => {
     await using grpc = await startGrpc();
     const events = await grpc.stream("SendStreamingMessage", { message: messageOf("berth") });
     expect(events.map((event) => Object.keys(event).join())).toEqual([
@@ -79,7 +79,7 @@ describe("gRPC of 0.3", () => {
   });
 
   // Requirements: V03-GRPC-5
-  it("keeps webhooks as E25 asks for them", async () => {
+  it("gRPC of 0.3 keeps webhooks as E25 asks for them", async () => {
     await using grpc = await startGrpc();
     const id = await taskOn(grpc, "ask");
     const parent = `tasks/${id}`;
@@ -102,7 +102,7 @@ describe("gRPC of 0.3", () => {
   });
 
   // Requirements: V03-CARDX-3
-  it("reads the card for authenticated callers, and reports when there is none", async () => {
+  it("gRPC of 0.3 reads the card for authenticated callers, and reports when there is none", async () => {
     const card = { name: "Quay", description: "d", version: "1", extended: { description: "more" } };
     await using quay = await startGrpc({ card, authenticate: () => ({ owner: "me" }) });
     expect(await quay.call("GetAgentCard", {})).toMatchObject({
@@ -123,7 +123,7 @@ describe("gRPC of 0.3", () => {
   it.each([
     { form: "content", bytes: "Y3Jldw==", mediaType: "text/plain" },
     { form: "base64 text", bytes: "WTNKbGR3PT0=", mediaType: "text/plain" },
-  ])("answers the file of E24 as $form when it came so", async ({ bytes, mediaType }) => {
+  ])("gRPC of 0.3 answers the file of E24 as $form when it came so", async ({ bytes, mediaType }) => {
     await using grpc = await startGrpc();
     const content = [{ text: "echo" }, { file: { fileWithBytes: bytes, mimeType: mediaType } }];
     const reply = await grpc.call("SendMessage", { message: messageOf("echo", { content }) });
@@ -159,14 +159,14 @@ describe("gRPC of 0.3", () => {
       { message: messageOf("a"), configuration: { pushNotification: { token: "t" } } },
       "configuration.pushNotification.url is required",
     ],
-  ] as const)("refuses %s %j: %s", async (rpc, request, text) => {
+  ] as const)("gRPC of 0.3 refuses %s %j: %s", async (rpc, request, text) => {
     await using grpc = await startGrpc();
     const { code, details } = await statusOf(grpc.call(rpc, request as unknown as JsonObject));
     expect([code, details]).toEqual([3, expect.stringContaining(`InvalidParamsError: invalid parameters: ${text}`)]);
   });
 
   // Requirements: V03-GRPC-6
-  it("identifies a missing task by name and by reason", async () => {
+  it("gRPC of 0.3 identifies a missing task by name and by reason", async () => {
     await using grpc = await startGrpc();
     const status = await statusOf(grpc.call("GetTask", { name: "tasks/nope" }));
     expect(status).toMatchObject({ code: 5, details: "TaskNotFoundError: Task not found" });
@@ -181,7 +181,7 @@ describe("gRPC of 0.3", () => {
     { status: 9, name: "sendMessage", code: "unsupportedOperation" },
     { status: 12, name: "subscribeToTask", code: "unsupportedOperation" },
     { status: 12, name: "createTaskPushNotificationConfig", code: "pushNotificationNotSupported" },
-  ] as const)("reads status $status of $name without details as $code", ({ status, name, code }) => {
+  ] as const)("gRPC of 0.3 reads status $status of $name without details as $code", ({ status, name, code }) => {
     const serviceError = { code: status, details: "no", metadata: new Metadata() };
     expect(errorFromStatus(serviceError, { adapter, operation: findOperation(name) }).code).toBe(code);
   });
@@ -190,14 +190,14 @@ describe("gRPC of 0.3", () => {
     { code: "unsupportedOperation", status: 12 },
     { code: "pushNotificationNotSupported", status: 12 },
     { code: "taskNotCancelable", status: 9 },
-  ] as const)("reports $code by status $status, in the header and in the details", ({ code, status }) => {
+  ] as const)("gRPC of 0.3 reports $code by status $status, in the header and in the details", ({ code, status }) => {
     const serviceError = errorToStatus(new A2AError(code, "not here"), adapter);
     expect(serviceError.code).toBe(status);
     const [details] = serviceError.metadata?.get("grpc-status-details-bin") ?? [];
     expect(fromBinary(StatusSchema, details as Buffer).code).toBe(status);
   });
 
-  it.each(["0.3", "0.3.0", ""])("is called with the version %j", async (version) => {
+  it.each(["0.3", "0.3.0", ""])("gRPC of 0.3 is called with the version %j", async (version) => {
     await using grpc = await startGrpc();
     await expect(
       grpc.call("SendMessage", { message: messageOf("hello") }, { "a2a-version": version }),
@@ -206,7 +206,7 @@ describe("gRPC of 0.3", () => {
 });
 
 // Requirements: V03-GRPC-4
-it("lists and describes the service by reflection, with the names that its schema gives in JSON", async () => {
+it("reflection lists and describes the 0.3 service, with the names that its schema gives in JSON", async () => {
   await using grpc = await startGrpc();
   using raw = rawSession(Number(grpc.served.server.grpcPort));
   const path = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
@@ -224,7 +224,7 @@ it("lists and describes the service by reflection, with the names that its schem
 });
 
 describe.each(["connect", "grpc-web"] as const)("%s of 0.3", (protocol) => {
-  it.each([true, false])("answers and streams, in binary: %s", async (useBinaryFormat) => {
+  it.each([true, false])("the web forms of gRPC of 0.3 answer and stream, in binary: %s", async (useBinaryFormat) => {
     await using grpc = await startGrpc();
     const options = { baseUrl: grpc.served.server.url, httpVersion: "1.1" as const, useBinaryFormat };
     const transport = protocol === "connect" ? createConnectTransport(options) : createGrpcWebTransport(options);
@@ -244,14 +244,14 @@ describe.each(["connect", "grpc-web"] as const)("%s of 0.3", (protocol) => {
 
 describe("the gRPC adapter of 0.3", () => {
   // Requirements: V03-TRANS-4, V03-GRPC-1
-  it("has every RPC of the service", () => {
+  it("the gRPC adapter of 0.3 has every RPC of the service", () => {
     expect(new Set(adapter.methods.keys())).toEqual(new Set(gen.A2AService.methods.map(({ name }) => name)));
     expect(operations.filter((operation) => ![...rpcs.values()].includes(operation)).map(({ name }) => name)).toEqual([
       "listTasks",
     ]);
   });
 
-  it.each(errorCodes)("%s is identified by its class name where 0.3 has one", (code) => {
+  it.each(errorCodes)("the error %s is identified over gRPC by its class name where 0.3 has one", (code) => {
     const error = new A2AError(code, "no: it is not\nso");
     const text = `${adapter.findPrefix?.(error)}${error.message}`;
     const read = adapter.readPrefix?.(text);
@@ -274,7 +274,7 @@ describe("the gRPC adapter of 0.3", () => {
     ["unsupportedOperation", 12],
     ["taskNotCancelable", undefined],
     ["taskNotFound", undefined],
-  ] as const)("%s has the status %s where peers know it by another", (code, status) => {
+  ] as const)("the error %s has the gRPC status %s where peers of 0.3 know it by another", (code, status) => {
     expect(adapter.findStatus?.(new A2AError(code, "no"))).toBe(status);
   });
 
@@ -284,15 +284,18 @@ describe("the gRPC adapter of 0.3", () => {
     [9, "cancelTask", "taskNotCancelable"],
     [9, "sendMessage", undefined],
     [5, "cancelTask", undefined],
-  ] as const)("status %i of %s alone means %s", (status, name, code) => {
+  ] as const)("gRPC status %i of %s alone means %s in 0.3", (status, name, code) => {
     expect(adapter.readStatus?.(status, findOperation(name))).toBe(code);
   });
 
-  it.each(["no prefix", "Something: else", "", "SomeUnknownError: what"])("%j has no such name", (text) => {
-    expect(adapter.readPrefix?.(text)).toBeUndefined();
-  });
+  it.each(["no prefix", "Something: else", "", "SomeUnknownError: what"])(
+    "the gRPC message %j has no class name of 0.3",
+    (text) => {
+      expect(adapter.readPrefix?.(text)).toBeUndefined();
+    },
+  );
 
-  it("encodes an event once for all readers of the same form", () => {
+  it("the gRPC adapter of 0.3 encodes an event once for all readers of the same form", () => {
     const operation = findOperation("subscribeToTask");
     const request = create(operation.input);
     const item = statusItem(1);
@@ -304,18 +307,21 @@ describe("the gRPC adapter of 0.3", () => {
     expect(final?.payload).toMatchObject({ payload: { value: { final: true } } });
   });
 
-  it.each([...rpcs])("refuses anything but a request of %s with an A2AError", (_, operation) => {
-    const descriptor = gen.A2AService.methods.find(({ name }) => rpcs.get(name) === operation);
-    if (descriptor === undefined) throw new TypeError(`no RPC of ${operation.name}`);
-    fc.assert(
-      fc.property(arbitraryMessage(descriptor.input), (wire) => {
-        try {
-          adapter.readRequest(operation, wire);
-        } catch (error) {
-          expect(error).toMatchObject({ name: "A2AError", code: "invalidParams" });
-        }
-      }),
-      { numRuns: 100 },
-    );
-  });
+  it.each([...rpcs])(
+    "the gRPC adapter of 0.3 refuses anything but a request of %s with an A2AError",
+    (_, operation) => {
+      const descriptor = gen.A2AService.methods.find(({ name }) => rpcs.get(name) === operation);
+      if (descriptor === undefined) throw new TypeError(`no RPC of ${operation.name}`);
+      fc.assert(
+        fc.property(arbitraryMessage(descriptor.input), (wire) => {
+          try {
+            adapter.readRequest(operation, wire);
+          } catch (error) {
+            expect(error).toMatchObject({ name: "A2AError", code: "invalidParams" });
+          }
+        }),
+        { numRuns: 100 },
+      );
+    },
+  );
 });

@@ -61,7 +61,7 @@ const configJson = {
 };
 
 describe("a client of 0.3 over HTTP+JSON", () => {
-  it("has every operation of our own server, but for the list of tasks", async () => {
+  it("a client of 0.3 over HTTP+JSON has every operation of our own server, but for the list of tasks", async () => {
     await using rest = await startRest({
       card: { name: "Quay", description: "d", version: "1", extended: { description: "more" } },
       authenticate: () => ({ owner: "me" }),
@@ -105,7 +105,7 @@ describe("a client of 0.3 over HTTP+JSON", () => {
   });
 
   // Requirements: V03-SEND-8
-  it("sends its version, whether to wait, and only what 0.3 knows", async () => {
+  it("a client of 0.3 over HTTP+JSON sends its version, whether to wait, and only what 0.3 knows", async () => {
     await using peer = await stranger(() => ({ text: JSON.stringify({ task }) }));
     const configuration = { returnImmediately: true, historyLength: 0 };
     await peer.client.sendMessage(say("a", { messageId: "m", referenceTaskIds: ["x"], configuration }), {});
@@ -122,31 +122,40 @@ describe("a client of 0.3 over HTTP+JSON", () => {
   });
 
   // Requirements: V03-REST-7
-  it.each([200, 201, 202])("takes status %i for a success, and any name for a cancelled task", async (status) => {
-    const states = ["TASK_STATE_CANCELED", "TASK_STATE_CANCELLED", 5];
-    for (const state of states) {
-      await using peer = await stranger(() => ({ status, text: JSON.stringify({ ...task, status: { state } }) }));
-      expect(stateOf(await peer.client.cancelTask(requestOf("cancelTask", { id: "t" }), {}))).toBe("CANCELED");
-      expect(peer.requests).toMatchObject([{ call: "POST /v1/tasks/t:cancel", body: {} }]);
-    }
-  });
+  it.each([200, 201, 202])(
+    "a client of 0.3 over HTTP+JSON takes status %i for a success, and any name for a cancelled task",
+    async (status) => {
+      const states = ["TASK_STATE_CANCELED", "TASK_STATE_CANCELLED", 5];
+      for (const state of states) {
+        await using peer = await stranger(() => ({ status, text: JSON.stringify({ ...task, status: { state } }) }));
+        expect(stateOf(await peer.client.cancelTask(requestOf("cancelTask", { id: "t" }), {}))).toBe("CANCELED");
+        expect(peer.requests).toMatchObject([{ call: "POST /v1/tasks/t:cancel", body: {} }]);
+      }
+    },
+  );
 
-  it.each([404, 405])("subscribes by GET, and by POST where that is %i", async (status) => {
-    const all = events({ task }, { statusUpdate: { taskId: "t", contextId: "c", status: { state: 3 }, final: true } });
-    await using peer = await stranger(({ call }) =>
-      call.startsWith("GET") ? { status, text: "no" } : { type: "text/event-stream", text: all },
-    );
-    const items = await itemsOf(peer.client.subscribeToTask(subscribe, {}));
-    expect(items).toHaveLength(2);
-    expect(peer.requests).toMatchObject([
-      { call: "GET /v1/tasks/t:subscribe" },
-      { call: "POST /v1/tasks/t:subscribe", body: {} },
-    ]);
-  });
+  it.each([404, 405])(
+    "a client of 0.3 over HTTP+JSON subscribes by GET, and by POST where that is %i",
+    async (status) => {
+      const all = events(
+        { task },
+        { statusUpdate: { taskId: "t", contextId: "c", status: { state: 3 }, final: true } },
+      );
+      await using peer = await stranger(({ call }) =>
+        call.startsWith("GET") ? { status, text: "no" } : { type: "text/event-stream", text: all },
+      );
+      const items = await itemsOf(peer.client.subscribeToTask(subscribe, {}));
+      expect(items).toHaveLength(2);
+      expect(peer.requests).toMatchObject([
+        { call: "GET /v1/tasks/t:subscribe" },
+        { call: "POST /v1/tasks/t:subscribe", body: {} },
+      ]);
+    },
+  );
 
   // Requirements: V03-REST-7
   it.each([{ configs: [configJson] }, [configJson], { configs: [{ ...configJson, name: "None" }] }])(
-    "reads a list of webhooks: %j",
+    "a client of 0.3 over HTTP+JSON reads a list of webhooks: %j",
     async (json) => {
       await using peer = await stranger(() => ({ text: JSON.stringify(json) }));
       const { configs } = await peer.client.listTaskPushNotificationConfigs(
@@ -157,14 +166,14 @@ describe("a client of 0.3 over HTTP+JSON", () => {
     },
   );
 
-  it.each(["", "null", "{}"])("takes the answer %j for a deletion", async (text) => {
+  it.each(["", "null", "{}"])("a client of 0.3 over HTTP+JSON takes the answer %j for a deletion", async (text) => {
     await using peer = await stranger(() => ({ status: 200, text }));
     const one = requestOf("deleteTaskPushNotificationConfig", { taskId: "t", id: "c" });
     await expect(peer.client.deleteTaskPushNotificationConfig(one, {})).resolves.toBeDefined();
     expect(peer.requests).toMatchObject([{ call: "DELETE /v1/tasks/t/pushNotificationConfigs/c" }]);
   });
 
-  it("sends a webhook as the request, and as the bare configuration to servers that want that, and remembers it", async () => {
+  it("a client of 0.3 over HTTP+JSON sends a webhook in the form that the server wants", async () => {
     await using peer = await stranger(({ body }) =>
       body?.["config"] === undefined
         ? { status: 201, text: JSON.stringify(configJson) }
@@ -177,7 +186,7 @@ describe("a client of 0.3 over HTTP+JSON", () => {
     expect(peer.requests.map(({ body }) => body)).toEqual([request, configJson, configJson]);
   });
 
-  it("reports the first error when both are refused, and asks once when it is another error", async () => {
+  it("a client of 0.3 over HTTP+JSON reports the first error when both forms of a webhook are refused", async () => {
     let count = 0;
     await using peer = await stranger(() => ({
       status: 400,
@@ -193,7 +202,7 @@ describe("a client of 0.3 over HTTP+JSON", () => {
     expect(other.requests).toHaveLength(1);
   });
 
-  it("begins a stream with a task, and ends it with the final status although the peer leaves it open", async () => {
+  it("a client of 0.3 over HTTP+JSON begins a stream with a task, and ends it with the final status", async () => {
     const status = (state: string, final = false) => ({
       statusUpdate: { taskId: "t", contextId: "c", status: { state }, final },
     });
@@ -210,7 +219,7 @@ describe("a client of 0.3 over HTTP+JSON", () => {
   it.each([
     { code: -32603, message: "tide service lost" },
     { error: { code: 500, status: "INTERNAL", message: "tide service lost", details: [] } },
-  ])("fails a stream with an error event: %j", async (failure) => {
+  ])("a client of 0.3 over HTTP+JSON fails a stream with an error event: %j", async (failure) => {
     await using peer = await stranger(() => ({ type: "text/event-stream", text: events({ task }, failure) }));
     const items: unknown[] = [];
     const reading = async (): Promise<void> => {
@@ -220,12 +229,15 @@ describe("a client of 0.3 over HTTP+JSON", () => {
     expect(items).toHaveLength(1);
   });
 
-  it.each(["x", "[]", "{}", '{"task":7}', ""])("reports that it cannot read the answer %j", async (text) => {
-    await using peer = await stranger(() => ({ text }));
-    expect(await errorOf(peer.client.sendMessage(say("a"), {}))).toMatchObject({ code: "invalidAgentResponse" });
-  });
+  it.each(["x", "[]", "{}", '{"task":7}', ""])(
+    "a client of 0.3 over HTTP+JSON reports that it cannot read the answer %j",
+    async (text) => {
+      await using peer = await stranger(() => ({ text }));
+      expect(await errorOf(peer.client.sendMessage(say("a"), {}))).toMatchObject({ code: "invalidAgentResponse" });
+    },
+  );
 
-  it("writes files as base64 text until the agent has shown that it has their content, and only to that agent", async () => {
+  it("a client of 0.3 over HTTP+JSON writes files as base64 text until it knows the agent's form", async () => {
     const raw = Buffer.from("no base64: ü").toString("base64");
     const reply = { message: { messageId: "r", role: "ROLE_AGENT", content: [{ file: { fileWithBytes: raw } }] } };
     await using peer = await stranger(() => ({ text: JSON.stringify(reply) }));
@@ -245,7 +257,7 @@ describe("a client of 0.3 over HTTP+JSON", () => {
     ]);
   });
 
-  it("writes what our server reads, whatever the message", async () => {
+  it("a client of 0.3 over HTTP+JSON writes what our server reads, whatever the message", async () => {
     const got: SendMessageRequest[] = [];
     const service = serviceOf(
       {

@@ -10,7 +10,7 @@ const [adapter] = httpJsonAdapters();
 
 describe("an error over HTTP+JSON of 0.3", () => {
   // Requirements: V03-REST-2
-  it("has the body of E22, which all clients read", async () => {
+  it("an error over HTTP+JSON of 0.3 has the body of E22, which all clients read", async () => {
     await using rest = await startRest();
     const { status, headers, json } = await rest.ask("GET /v1/tasks/nope");
     expect([status, headers["content-type"]]).toEqual([404, "application/json"]);
@@ -47,14 +47,14 @@ describe("an error over HTTP+JSON of 0.3", () => {
     ["POST /v1/tasks/nope:subscribe", {}, 404, -32001],
     ["GET /v1/tasks/nope/pushNotificationConfigs", undefined, 404, -32001],
     ["GET /v1/nothing", undefined, 404, -32601],
-  ] as const)("answers %s %j with %i and %i", async (call, body, status, code) => {
+  ] as const)("HTTP+JSON of 0.3 answers %s %j with %i and %i", async (call, body, status, code) => {
     await using rest = await startRest();
     const answer = await rest.ask(call, body as JsonValue | undefined);
     expect([answer.status, answer.json["code"]]).toEqual([status, code]);
     expect(JSON.stringify(answer.json)).not.toContain("secret");
   });
 
-  it("names fields as 0.3 does", async () => {
+  it("an error over HTTP+JSON of 0.3 names fields as 0.3 does", async () => {
     await using rest = await startRest();
     const { json } = await rest.ask("POST /v1/message:send", {
       message: messageOf("a", {
@@ -73,28 +73,31 @@ describe("an error over HTTP+JSON of 0.3", () => {
     ]);
   });
 
-  it("in the middle of a stream is an event of that name", () => {
+  it("an error over HTTP+JSON of 0.3 in the middle of a stream is an event of that name", () => {
     expect(adapter.failureName).toBe("error");
   });
 
-  it.each(errorCodes)("%s is read back as it was written, also in the middle of a stream", (code) => {
-    const error = new A2AError(code, "no", {
-      metadata: { a: "b" },
-      violations: [{ field: "f", description: "is wrong" }],
-      retryAfterMs: 1500,
-    });
-    const body = adapter.writeError(error);
-    const { message, metadata, violations, retryAfterMs } = error;
-    expect(adapter.readError(errorTable[code].http, body)).toMatchObject({
-      code,
-      message,
-      metadata,
-      violations,
-      retryAfterMs,
-    });
-    const reader = adapter.readStream(findOperation("subscribeToTask"));
-    expect(() => reader.read(body, { name: "error" })).toThrow(expect.objectContaining({ code, message: "no" }));
-  });
+  it.each(errorCodes)(
+    "the error %s is read back over HTTP+JSON of 0.3 as it was written, also in the middle of a stream",
+    (code) => {
+      const error = new A2AError(code, "no", {
+        metadata: { a: "b" },
+        violations: [{ field: "f", description: "is wrong" }],
+        retryAfterMs: 1500,
+      });
+      const body = adapter.writeError(error);
+      const { message, metadata, violations, retryAfterMs } = error;
+      expect(adapter.readError(errorTable[code].http, body)).toMatchObject({
+        code,
+        message,
+        metadata,
+        violations,
+        retryAfterMs,
+      });
+      const reader = adapter.readStream(findOperation("subscribeToTask"));
+      expect(() => reader.read(body, { name: "error" })).toThrow(expect.objectContaining({ code, message: "no" }));
+    },
+  );
 });
 
 describe("error bodies of other servers", () => {
@@ -141,7 +144,7 @@ describe("error bodies of other servers", () => {
     ["503", 503, undefined, "unavailable"],
     ["418", 418, {}, "invalidRequest"],
     ["500", 500, { message: "unknown exception" }, "internalError"],
-  ])("is read: %s", (_, status, body, code) => {
+  ])("the HTTP+JSON error body of another 0.3 server is read: %s", (_, status, body, code) => {
     expect(adapter.readError(status, body)).toMatchObject({ code });
   });
 
@@ -149,12 +152,12 @@ describe("error bodies of other servers", () => {
     [{ code: -32603, message: "lost" }, "internalError"],
     [{ code: -32004, message: "lost" }, "unsupportedOperation"],
     [{ error: { code: 404, status: "NOT_FOUND", message: "lost", details: [] } }, "taskNotFound"],
-  ])("ends a stream: %j", (event, code) => {
+  ])("the HTTP+JSON error of another 0.3 server ends a stream: %j", (event, code) => {
     const reader = adapter.readStream(findOperation("sendStreamingMessage"));
     expect(() => reader.read(event)).toThrow(expect.objectContaining({ code, message: "lost" }));
   });
 
-  it("never throws, whatever it is", () => {
+  it("reading the error of another 0.3 server never throws, whatever it is", () => {
     fc.assert(
       fc.property(fc.integer({ min: 100, max: 599 }), fc.jsonValue(), (status, body) => {
         expect(adapter.readError(status, body as JsonValue)).toBeInstanceOf(A2AError);
@@ -164,7 +167,7 @@ describe("error bodies of other servers", () => {
   });
 });
 
-it("refuses random JSON with an A2AError and nothing else", () => {
+it("HTTP+JSON of 0.3 refuses random JSON with an A2AError and nothing else", () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 4 }), fc.constantFrom(...adapter.routes), (json, { operation }) => {
       for (const read of [

@@ -26,7 +26,7 @@ const sendOf = (text: string, configuration: JsonObject = { blocking: true }): J
 
 describe("HTTP+JSON of 0.3 on the paths of 1.0, in snake case", () => {
   // Requirements: V03-REST-6
-  it("answers a message with the task itself", async () => {
+  it("HTTP+JSON of 0.3 in snake case answers a message with the task itself", async () => {
     await using rest = await startRest();
     const { status, headers, json } = await rest.ask("POST /message:send", sendOf("berth"), old);
     expect([status, headers["content-type"]]).toEqual([200, "application/json"]);
@@ -48,14 +48,14 @@ describe("HTTP+JSON of 0.3 on the paths of 1.0, in snake case", () => {
     expect(task.json).toMatchObject({ kind: "task", history: [{ message_id: expect.any(String) }] });
   });
 
-  it("refuses JSON without end as other wrong JSON, from callers and agents", () => {
+  it("HTTP+JSON of 0.3 in snake case refuses JSON without end as other wrong JSON, from callers and agents", () => {
     const codec = adapter.codec(findOperation("sendMessage"));
     const endless = JSON.parse(`${"[".repeat(100_000)}${"]".repeat(100_000)}`);
     expect(() => codec.readRequest({ message: { parts: endless } })).toThrow(/^invalid parameters: message/);
     expect(() => codec.readReply({ kind: "task", id: "t", artifacts: endless })).toThrow(A2AError);
   });
 
-  it("streams events themselves", async () => {
+  it("HTTP+JSON of 0.3 in snake case streams events themselves", async () => {
     await using rest = await startRest();
     const { events } = await rest.ask("POST /message:stream", sendOf("berth"), old);
     expect(events.map(({ data }) => data["kind"])).toEqual([
@@ -71,7 +71,7 @@ describe("HTTP+JSON of 0.3 on the paths of 1.0, in snake case", () => {
   it.each([
     ["cancel", "ask"],
     ["subscribe", "berth"],
-  ])("takes a POST without a body or a type for :%s", async (verb, word) => {
+  ])("HTTP+JSON of 0.3 in snake case takes a POST without a body or a type for :%s", async (verb, word) => {
     await using rest = await startRest();
     const { json } = await rest.ask("POST /message:send", sendOf(word), old);
     const { status, json: reply, events } = await rest.ask(`POST /tasks/${json["id"]}:${verb}`, undefined, old);
@@ -82,7 +82,7 @@ describe("HTTP+JSON of 0.3 on the paths of 1.0, in snake case", () => {
   it.each<readonly [string, JsonObject]>([
     ["the configuration", { task_id: "", push_notification_config: { id: "c", url: "http://127.0.0.1:9/" } }],
     ["the webhook", { id: "c", url: "http://127.0.0.1:9/" }],
-  ])("keeps webhooks, of %s", async (_, body) => {
+  ])("HTTP+JSON of 0.3 in snake case keeps webhooks, of %s", async (_, body) => {
     await using rest = await startRest();
     const { json } = await rest.ask("POST /message:send", sendOf("ask"), old);
     const path = `/tasks/${json["id"]}/pushNotificationConfigs`;
@@ -96,7 +96,7 @@ describe("HTTP+JSON of 0.3 on the paths of 1.0, in snake case", () => {
     expect((await rest.ask(`GET ${path}/c`, undefined, old)).json).toMatchObject({ error: { status: "NOT_FOUND" } });
   });
 
-  it("leaves the caller's own data unchanged", async () => {
+  it("HTTP+JSON of 0.3 in snake case leaves the caller's own data unchanged", async () => {
     const free = { kind: "data", data: { someKey: { other_key: 1 } }, metadata: { aKey: 1, b_key: 2 } };
     await using rest = await startRest();
     const parts = [{ kind: "text", text: "echo" }, free];
@@ -104,13 +104,13 @@ describe("HTTP+JSON of 0.3 on the paths of 1.0, in snake case", () => {
     expect(json).toMatchObject({ kind: "message", parts });
   });
 
-  it("writes errors so that its clients find the reason", async () => {
+  it("HTTP+JSON of 0.3 in snake case writes errors so that its clients find the reason", async () => {
     await using rest = await startRest();
     const { status, json } = await rest.ask("GET /tasks/nope", undefined, old);
     expect([status, json]).toMatchObject([404, { error: { details: [{ reason: "TASK_NOT_FOUND" }] } }]);
   });
 
-  it("is not sent to callers that declare nothing, or 1.0", async () => {
+  it("HTTP+JSON of 0.3 in snake case is not sent to callers that declare nothing, or 1.0", async () => {
     await using rest = await startRest();
     const proto = { message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "hello" }] } };
     for (const headers of [{}, { "A2A-Version": "1.0" }]) {
@@ -125,7 +125,7 @@ describe("HTTP+JSON of 0.3 on the paths of 1.0, in snake case", () => {
 });
 
 describe("a client that calls agents so", () => {
-  it("sends and streams, and asks for stored tasks", async () => {
+  it("a client of 0.3 in snake case sends and streams, and asks for stored tasks", async () => {
     await using rest = await startRest();
     const client = createHttpJsonTransport({ url: `${rest.served.server.url}/http-json`, adapter });
     const task = taskOf(await client.sendMessage(say("ask"), {}));
@@ -156,7 +156,7 @@ describe("a client that calls agents so", () => {
     ]);
   });
 
-  it("writes what the server reads, whatever the message", async () => {
+  it("a client of 0.3 in snake case writes what the server reads, whatever the message", async () => {
     await using served = await serveEndpoint(
       httpJsonEndpoint({
         adapters: [adapter],
@@ -182,7 +182,7 @@ describe("a client that calls agents so", () => {
   });
 });
 
-it("refuses random JSON with an A2AError and nothing else", () => {
+it("HTTP+JSON of 0.3 in snake case refuses random JSON with an A2AError and nothing else", () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 4 }), fc.constantFrom(...adapter.routes), (json, { operation }) => {
       for (const read of [

@@ -17,7 +17,7 @@ async function taskOn(rest: Rest, text = "berth"): Promise<string> {
 
 describe("sending over HTTP+JSON of 0.3", () => {
   // Requirements: V03-REST-5, V03-REST-8
-  it("answers a message with a task as E18 shows it", async () => {
+  it("HTTP+JSON of 0.3 answers a message with a task as E18 shows it", async () => {
     await using rest = await startRest();
     const { status, headers, json } = await rest.ask("POST /v1/message:send", {
       message: messageOf("berth", { content: [{ text: "berth" }, { data: { data: { loa: 96 } } }] }),
@@ -56,13 +56,13 @@ describe("sending over HTTP+JSON of 0.3", () => {
       { message: { kind: "message", messageId: "m", role: "user", parts: [{ kind: "text", text: "hello" }] } },
     ],
     ["the other JSON without kinds", { message: { messageId: "m", role: "user", parts: [{ text: "hello" }] } }],
-  ])("takes %s", async (_, body) => {
+  ])("HTTP+JSON of 0.3 takes a send with %s", async (_, body) => {
     await using rest = await startRest();
     const { status, json } = await rest.ask("POST /v1/message:send", body);
     expect([status, json]).toMatchObject([200, { message: { role: "ROLE_AGENT", content: [{ text: "hi" }] } }]);
   });
 
-  it("refuses a message without an id, and names the field", async () => {
+  it("HTTP+JSON of 0.3 refuses a message without an id, and names the field", async () => {
     await using rest = await startRest();
     const { status, json } = await rest.ask("POST /v1/message:send", { message: { content: [{ text: "hello" }] } });
     expect([status, json]).toMatchObject([
@@ -77,7 +77,7 @@ describe("sending over HTTP+JSON of 0.3", () => {
     ["blocking", { blocking: true }, "TASK_STATE_COMPLETED"],
     ["not blocking", { blocking: false }, "TASK_STATE_SUBMITTED"],
     ["a configuration that says nothing of it", {}, "TASK_STATE_SUBMITTED"],
-  ])("waits for the task or not: %s", async (_, configuration, state) => {
+  ])("a send over HTTP+JSON of 0.3 waits for the task or not: %s", async (_, configuration, state) => {
     await using rest = await startRest();
     const text = state === "TASK_STATE_COMPLETED" ? "berth" : "wait";
     const { json } = await rest.ask("POST /v1/message:send", {
@@ -90,7 +90,7 @@ describe("sending over HTTP+JSON of 0.3", () => {
   it.each([
     { form: "content", bytes: "AP9h", back: "AP9h" },
     { form: "base64 text", bytes: "QVA5aA==", back: "QVA5aA==" },
-  ])("answers files in the form in which they came: $form", async ({ bytes }) => {
+  ])("HTTP+JSON of 0.3 answers files in the form in which they came: $form", async ({ bytes }) => {
     await using rest = await startRest();
     const parts = [{ text: "echo" }, { file: { fileWithBytes: bytes, mimeType: "image/x" } }];
     const { json } = await rest.ask("POST /v1/message:send", { message: messageOf("echo", { content: parts }) });
@@ -102,7 +102,7 @@ describe("sending over HTTP+JSON of 0.3", () => {
     { fileBytes: "base64", written: "WTNKbGR3PT0=" },
     { fileBytes: "raw", written: "Y3Jldw==" },
   ] as const)(
-    "writes files as $fileBytes to callers that have sent none, when configured so",
+    "HTTP+JSON of 0.3 writes files as $fileBytes to callers that have sent none, when configured so",
     async ({ fileBytes, written }) => {
       await using rest = await startRest({ versions: { fileBytes } });
       const { json } = await rest.ask("POST /v1/message:send", { message: messageOf("berth") });
@@ -117,23 +117,26 @@ describe("tasks over HTTP+JSON of 0.3", () => {
     ["?historyLength=1", 1],
     ["?history_length=1", 1],
     ["?historyLength=0", 2],
-  ])("reads a task with query %j", async (query, history) => {
+  ])("HTTP+JSON of 0.3 reads a task with query %j", async (query, history) => {
     await using rest = await startRest();
     const id = await taskOn(rest);
     const { status, json } = await rest.ask(`GET /v1/tasks/${id}${query}`);
     expect([status, json["id"], (json["history"] as JsonValue[]).length]).toEqual([200, id, history]);
   });
 
-  it.each([undefined, null, {}, { name: "tasks/other", id: "other" }])("cancels a task with body %j", async (body) => {
-    await using rest = await startRest();
-    const { json } = await rest.ask("POST /v1/message:send", {
-      message: messageOf("wait"),
-      configuration: { blocking: false },
-    });
-    const { id } = json["task"] as JsonObject;
-    const canceled = await rest.ask(`POST /v1/tasks/${id}:cancel`, body);
-    expect([canceled.status, canceled.json]).toMatchObject([200, { id, status: { state: "TASK_STATE_CANCELLED" } }]);
-  });
+  it.each([undefined, null, {}, { name: "tasks/other", id: "other" }])(
+    "HTTP+JSON of 0.3 cancels a task with body %j",
+    async (body) => {
+      await using rest = await startRest();
+      const { json } = await rest.ask("POST /v1/message:send", {
+        message: messageOf("wait"),
+        configuration: { blocking: false },
+      });
+      const { id } = json["task"] as JsonObject;
+      const canceled = await rest.ask(`POST /v1/tasks/${id}:cancel`, body);
+      expect([canceled.status, canceled.json]).toMatchObject([200, { id, status: { state: "TASK_STATE_CANCELLED" } }]);
+    },
+  );
 
   // Requirements: V03-REST-6
   it.each([
@@ -141,7 +144,7 @@ describe("tasks over HTTP+JSON of 0.3", () => {
     ["POST", undefined],
     ["POST", {}],
     ["POST", null],
-  ] as const)("subscribes by %s with body %j, to a task that has ended too", async (verb, body) => {
+  ] as const)("HTTP+JSON of 0.3 subscribes by %s with body %j, to a task that has ended too", async (verb, body) => {
     await using rest = await startRest();
     const id = await taskOn(rest);
     const { status, events } = await rest.ask(`${verb} /v1/tasks/${id}:subscribe`, body);
@@ -153,7 +156,7 @@ describe("tasks over HTTP+JSON of 0.3", () => {
   });
 
   // Requirements: V03-REST-4
-  it("streams events as E20 shows them, and closes with a final status", async () => {
+  it("HTTP+JSON of 0.3 streams events as E20 shows them, and closes with a final status", async () => {
     await using rest = await startRest();
     const { headers, events } = await rest.ask("POST /v1/message:stream", { message: messageOf("berth") });
     expect(headers["content-type"]).toMatch(/^text\/event-stream/);
@@ -172,7 +175,7 @@ describe("tasks over HTTP+JSON of 0.3", () => {
     expect(events.every(({ id, name }) => id !== undefined && name === undefined)).toBe(true);
   });
 
-  it("closes a stream that ends with a question too", async () => {
+  it("HTTP+JSON of 0.3 closes a stream that ends with a question too", async () => {
     await using rest = await startRest();
     const { events } = await rest.ask("POST /v1/message:stream", { message: messageOf("ask") });
     expect(events.at(-1)?.data).toMatchObject({
@@ -198,7 +201,7 @@ describe("push configurations over HTTP+JSON of 0.3", () => {
     ],
     ["the webhook", { ...hook, id: "c" }, "c"],
     ["a webhook without an id", hook, ""],
-  ])("are made of %s", async (_, body, configId) => {
+  ])("push configurations over HTTP+JSON of 0.3 are made of %s", async (_, body, configId) => {
     await using rest = await startRest();
     const taskId = await taskOn(rest, "ask");
     const id = configId || taskId;
@@ -218,7 +221,7 @@ describe("push configurations over HTTP+JSON of 0.3", () => {
     [{ pushNotificationConfig: { token: 1 } }, "pushNotificationConfig.token"],
     [{ token: 1 }, "token"],
     [{}, "url"],
-  ])("%j is refused for %s", async (body, field) => {
+  ])("the push configuration %j over HTTP+JSON of 0.3 is refused for %s", async (body, field) => {
     await using rest = await startRest();
     const { status, json } = await rest.ask("POST /v1/tasks/t/pushNotificationConfigs", body);
     expect(status).toBe(400);
@@ -227,7 +230,7 @@ describe("push configurations over HTTP+JSON of 0.3", () => {
   });
 });
 
-it("reads the card for authenticated callers, and reports when there is none", async () => {
+it("HTTP+JSON of 0.3 reads the card for authenticated callers, and reports when there is none", async () => {
   const card = { name: "Quay", description: "d", version: "1", extended: { description: "more" } };
   await using quay = await startRest({ card, authenticate: () => ({ owner: "me" }) });
   const { status, json } = await quay.ask("GET /v1/card");
@@ -257,7 +260,7 @@ describe("the routes of 0.3", () => {
   });
 
   // Requirements: V03-TRANS-4, V03-REST-1
-  it("are those of the schema, except for the misspelt one", () => {
+  it("the routes of 0.3 are those of the schema, except for the misspelt one", () => {
     const [service] = file_a2a_v1_a2a.services;
     const meant = service?.methods.map((method) => {
       const { pattern } = getOption(method, http);
@@ -272,7 +275,7 @@ describe("the routes of 0.3", () => {
   });
 
   // Requirements: V03-REST-1
-  it("also have the subscription by POST, as in the specification, and new webhooks where all peers have them", () => {
+  it("the routes of 0.3 also have the subscription by POST, and new webhooks where all peers have them", () => {
     expect(served).toHaveLength(11);
     expect(served).toContain("subscribeToTask POST /v1/tasks/*:subscribe");
     expect(served).toContain("createTaskPushNotificationConfig POST /v1/tasks/*/pushNotificationConfigs");

@@ -18,7 +18,7 @@ describe("errors", () => {
     ['{"jsonrpc":"2.0","id":"a","method":"tasks/list"}', -32601, "a"],
     ['{"jsonrpc":"2.0","id":"a","method":"tasks/get"}', -32602, "a"],
     ['{"jsonrpc":"2.0","id":"a","method":"message/send","params":null}', -32602, "a"],
-  ])("%s is answered with %i, without data", async (body, code, id) => {
+  ])("the body %s is answered with %i over JSON-RPC of 0.3, without data", async (body, code, id) => {
     await using rpc = await startRpc();
     const answer = await rpc.post(body);
     expect(answer.status).toBe(200);
@@ -26,7 +26,7 @@ describe("errors", () => {
   });
 
   it.each(["message", "configuration", "message.parts", "unknown"])(
-    "JSON without end in %s is -32602",
+    "JSON without end in %s is -32602 in 0.3",
     async (path) => {
       await using rpc = await startRpc();
       const depth = 100_000;
@@ -46,7 +46,7 @@ describe("errors", () => {
     { message: { kind: "message", messageId: "m", role: "user", parts: [{}] } },
     { message: { kind: "message", messageId: "m", role: "user", parts: [{ kind: "file", file: {} }] } },
     { message: messageOf("x"), configuration: { pushNotificationConfig: {} } },
-  ])("half a request is -32602 and nothing else: %j", async (params) => {
+  ])("half a request is -32602 in 0.3 and nothing else: %j", async (params) => {
     await using rpc = await startRpc({ push: { allow: "loopback" } });
     expect((await rpc.call("message/send", params))["error"]).toEqual(
       error(-32602, expect.stringMatching(/^invalid parameters: (message|configuration\.pushNotificationConfig\.url)/)),
@@ -58,7 +58,7 @@ describe("errors", () => {
     ["who declares 0.3", { "A2A-Version": "0.3" }],
     ["who declares 0.2", { "A2A-Version": "0.2" }],
     ["who declares nothing", {}],
-  ])("a message without messageId is refused, and the field named, for a caller %s", async (_, headers) => {
+  ])("a 0.3 message without messageId is refused, and the field named, for a caller %s", async (_, headers) => {
     await using rpc = await startRpc();
     const { messageId: _id, ...message } = messageOf("hello");
     const answer = await rpc.call("message/send", { message }, headers);
@@ -71,34 +71,34 @@ describe("errors", () => {
     ["message/send", { message: messageOf("x", { taskId: "none" }) }, -32001],
     ["agent/getAuthenticatedExtendedCard", undefined, -32007],
     ["agent/authenticatedExtendedCard", {}, -32007],
-  ])("%s %j is %i", async (method, params, code) => {
+  ])("the call %s %j is %i in 0.3", async (method, params, code) => {
     await using rpc = await startRpc();
     expect((await rpc.call(method, params))["error"]).toEqual(error(code));
   });
 
   // Requirements: V03-SEND-3
-  it("a message to a task that has ended is -32004", async () => {
+  it("a 0.3 message to a task that has ended is -32004", async () => {
     await using rpc = await startRpc();
     const { id: taskId, contextId } = taskOf(await rpc.call("message/send", { message: messageOf("go") }));
     const answer = await rpc.call("message/send", { message: messageOf("again", { taskId, contextId }) });
     expect(answer["error"]).toEqual(error(-32004));
   });
 
-  it("a message to a task of another context is -32602", async () => {
+  it("a 0.3 message to a task of another context is -32602", async () => {
     await using rpc = await startRpc();
     const { id: taskId } = taskOf(await rpc.call("message/send", { message: messageOf("ask") }));
     const answer = await rpc.call("message/send", { message: messageOf("x", { taskId, contextId: "other" }) });
     expect(answer["error"]).toEqual(error(-32602));
   });
 
-  it("what the agent throws is not shown", async () => {
+  it("an error of 0.3 does not show what the agent throws", async () => {
     await using rpc = await startRpc();
     const answer = await rpc.call("message/send", { message: messageOf("fail") });
     expect(JSON.stringify(answer)).not.toContain("secret");
   });
 
   // Requirements: V03-SSE-7
-  it("streams that are switched off are -32004", async () => {
+  it("streams of 0.3 that are switched off are -32004", async () => {
     const card = { name: "T", description: "t", version: "1", capabilities: { streaming: false } };
     await using rpc = await startRpc({ card });
     for (const [method, params] of [
@@ -109,12 +109,12 @@ describe("errors", () => {
     }
   });
 
-  it("a failed subscription is reported as an event to callers that read only events", async () => {
+  it("a failed 0.3 subscription is reported as an event to callers that read only events", async () => {
     await using rpc = await startRpc();
     expect(await rpc.stream("tasks/resubscribe", { id: "none" })).toEqual([{ error: error(-32001) }]);
   });
 
-  it("and as JSON to those that read both", async () => {
+  it("a failed 0.3 subscription is reported as JSON to callers that read JSON and events", async () => {
     await using rpc = await startRpc();
     const body = JSON.stringify({ jsonrpc: "2.0", id: "q", method: "tasks/resubscribe", params: { id: "none" } });
     const answer = await rpc.post(body, { ...json, Accept: "application/json, text/event-stream" });
@@ -124,7 +124,7 @@ describe("errors", () => {
 });
 
 describe("the envelope", () => {
-  it("may be without jsonrpc and id, and then the answer has the id null", async () => {
+  it("the envelope of 0.3 may be without jsonrpc and id, and then the answer has the id null", async () => {
     await using rpc = await startRpc();
     const { id } = taskOf(await rpc.call("message/send", { message: messageOf("go") }));
     const answer = await rpc.post(JSON.stringify({ method: "tasks/get", params: { id } }));
@@ -132,7 +132,7 @@ describe("the envelope", () => {
     expect(JSON.parse(answer.text)).toMatchObject({ jsonrpc: "2.0", id: null, result: { id } });
   });
 
-  it("without an id gets errors with the id null, over streams too", async () => {
+  it("the envelope of 0.3 without an id gets errors with the id null, over streams too", async () => {
     await using rpc = await startRpc();
     const unary = await rpc.post(JSON.stringify({ jsonrpc: "2.0", method: "tasks/get", params: { id: "none" } }));
     expect(JSON.parse(unary.text)).toMatchObject({ id: null, error: { code: -32001 } });
@@ -141,14 +141,14 @@ describe("the envelope", () => {
     expect(stream.text).toContain('data: {"jsonrpc":"2.0","id":null,"error":{"code":-32001');
   });
 
-  it("with the id null is a request like any other", async () => {
+  it("the envelope of 0.3 with the id null is a request like any other", async () => {
     await using rpc = await startRpc();
     const body = { jsonrpc: "2.0", id: null, method: "message/send", params: { message: messageOf("hello") } };
     const answer = await rpc.post(JSON.stringify(body));
     expect(JSON.parse(answer.text)).toMatchObject({ id: null, result: { kind: "message" } });
   });
 
-  it("of a stream without an id gives events with the id null", async () => {
+  it("the envelope of a 0.3 stream without an id gives events with the id null", async () => {
     await using rpc = await startRpc();
     const body = JSON.stringify({ method: "message/stream", params: { message: messageOf("hello") } });
     const { text } = await rpc.post(body);
@@ -156,7 +156,7 @@ describe("the envelope", () => {
   });
 
   it.each([[{}], [{ "A2A-Version": "" }], [{ "A2A-Version": "0.3" }], [{ "A2A-Version": "0.3.0" }]])(
-    "is sent with the header %j",
+    "the envelope of 0.3 is sent with the header %j",
     async (headers) => {
       await using rpc = await startRpc();
       const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tasks/get", params: { id: "none" } });
@@ -167,7 +167,7 @@ describe("the envelope", () => {
 
   const error001 = { code: -32001, message: "Task not found" };
 
-  it.each([["2.0"], ["0.5"]])("that declares version %s is -32009", async (version) => {
+  it.each([["2.0"], ["0.5"]])("the envelope of 0.3 that declares version %s is -32009", async (version) => {
     await using rpc = await startRpc();
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tasks/get", params: { id: "none" } });
     const answer = await rpc.post(body, { ...json, "A2A-Version": version });
@@ -175,7 +175,7 @@ describe("the envelope", () => {
   });
 
   // Requirements: V03-EXT-2
-  it("names the extensions that were activated as 0.3 does", async () => {
+  it("the answer of 0.3 names the extensions that were activated as 0.3 does", async () => {
     const uri = "https://ext.example/tide";
     const card = { name: "T", description: "t", version: "1", extensions: [{ uri }] };
     await using rpc = await startRpc({ card });

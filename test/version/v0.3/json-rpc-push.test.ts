@@ -10,7 +10,7 @@ describe("push configurations", () => {
   }
 
   // Requirements: V03-PUSH-9
-  it("without an id have that of their task, and are found without one", async () => {
+  it("push configurations of 0.3 without an id have that of their task, and are found without one", async () => {
     await using rpc = await startRpc({ push });
     const taskId = await createQuestion(rpc);
     const set = (id: JsonObject, url: string) =>
@@ -28,7 +28,7 @@ describe("push configurations", () => {
   });
 
   // Requirements: V03-PUSH-3
-  it("are listed as a bare array, and deleted with the answer null", async () => {
+  it("push configurations of 0.3 are listed as a bare array, and deleted with the answer null", async () => {
     await using rpc = await startRpc({ push });
     const id = await createQuestion(rpc);
     const list = async () => (await rpc.call("tasks/pushNotificationConfig/list", { id }))["result"];
@@ -53,24 +53,30 @@ describe("push configurations", () => {
   });
 
   // Requirements: V03-PUSH-9
-  it.each([{}, { pushNotificationConfigId: "none" }])("that are missing are -32001: %j", async (which) => {
-    await using rpc = await startRpc({ push });
-    const id = await createQuestion(rpc);
-    expect((await rpc.call("tasks/pushNotificationConfig/get", { id, ...which }))["error"]).toMatchObject({
-      code: -32001,
-    });
-  });
+  it.each([{}, { pushNotificationConfigId: "none" }])(
+    "push configurations of 0.3 that are missing are -32001: %j",
+    async (which) => {
+      await using rpc = await startRpc({ push });
+      const id = await createQuestion(rpc);
+      expect((await rpc.call("tasks/pushNotificationConfig/get", { id, ...which }))["error"]).toMatchObject({
+        code: -32001,
+      });
+    },
+  );
 
   // Requirements: V03-PUSH-1
-  it.each(["set", "get", "list", "delete"])("are -32003 where there is no push: %s", async (word) => {
-    await using rpc = await startRpc();
-    const id = await createQuestion(rpc);
-    const pushNotificationConfig = { url: "http://127.0.0.1:9/" };
-    const params = { id, taskId: id, pushNotificationConfigId: "a", pushNotificationConfig };
-    expect((await rpc.call(`tasks/pushNotificationConfig/${word}`, params))["error"]).toMatchObject({ code: -32003 });
-  });
+  it.each(["set", "get", "list", "delete"])(
+    "push configurations of 0.3 are -32003 where there is no push: %s",
+    async (word) => {
+      await using rpc = await startRpc();
+      const id = await createQuestion(rpc);
+      const pushNotificationConfig = { url: "http://127.0.0.1:9/" };
+      const params = { id, taskId: id, pushNotificationConfigId: "a", pushNotificationConfig };
+      expect((await rpc.call(`tasks/pushNotificationConfig/${word}`, params))["error"]).toMatchObject({ code: -32003 });
+    },
+  );
 
-  it("that are part of a message are -32003 where push is off", async () => {
+  it("push configurations of 0.3 that are part of a message are -32003 where push is off", async () => {
     await using rpc = await startRpc();
     const configuration = { pushNotificationConfig: { url: "http://127.0.0.1:9/" } };
     const answer = await rpc.call("message/send", { message: messageOf("go"), configuration });

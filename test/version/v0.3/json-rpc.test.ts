@@ -5,7 +5,7 @@ import { eventsOf, messageOf, startRpc, taskOf } from "./rpc-server.js";
 
 describe("a server that is called in 0.3 without saying so", () => {
   // Requirements: V03-RPC-5, V03-SEND-1, V03-TASK-1
-  it("answers a send with the task or the message, bare", async () => {
+  it("JSON-RPC of 0.3 answers a send with the task or the message, bare", async () => {
     await using rpc = await startRpc();
     const done = await rpc.call("message/send", { message: messageOf("go") });
     expect(done["result"]).toMatchObject({
@@ -19,7 +19,7 @@ describe("a server that is called in 0.3 without saying so", () => {
   });
 
   // Requirements: V03-SEND-5
-  it("waits unless blocking is off", async () => {
+  it("JSON-RPC of 0.3 waits unless blocking is off", async () => {
     await using rpc = await startRpc();
     const sendWith = (configuration: JsonObject) =>
       rpc.call("message/send", { message: messageOf("ask"), configuration });
@@ -31,7 +31,7 @@ describe("a server that is called in 0.3 without saying so", () => {
   });
 
   // Requirements: V03-SEND-6
-  it("cuts the history to the requested length", async () => {
+  it("JSON-RPC of 0.3 cuts the history to the requested length", async () => {
     await using rpc = await startRpc();
     const { id } = taskOf(await rpc.call("message/send", { message: messageOf("go") }));
     expect((await rpc.call("tasks/get", { id }))["result"]).toHaveProperty("history.length", 1);
@@ -40,7 +40,7 @@ describe("a server that is called in 0.3 without saying so", () => {
   });
 
   // Requirements: V03-SSE-1, V03-SSE-2, V03-SSE-3, V03-SSE-8
-  it("streams the task first, and marks its end once", async () => {
+  it("JSON-RPC of 0.3 streams the task first, and marks its end once", async () => {
     await using rpc = await startRpc();
     const events = await rpc.stream("message/stream", { message: messageOf("go") });
     expect(events[0]).toMatchObject({ kind: "task" });
@@ -50,7 +50,7 @@ describe("a server that is called in 0.3 without saying so", () => {
   });
 
   // Requirements: V03-SSE-5
-  it("ends the stream of a send with its question, and continues with the answer", async () => {
+  it("JSON-RPC of 0.3 ends the stream of a send with its question, and continues with the answer", async () => {
     await using rpc = await startRpc();
     const opening = await rpc.stream("message/stream", { message: messageOf("ask") });
     expect(opening.at(-1)).toMatchObject({ status: { state: "input-required" }, final: true });
@@ -62,13 +62,13 @@ describe("a server that is called in 0.3 without saying so", () => {
   });
 
   // Requirements: V03-SSE-3
-  it("streams a direct answer as one message", async () => {
+  it("JSON-RPC of 0.3 streams a direct answer as one message", async () => {
     await using rpc = await startRpc();
     expect(await rpc.stream("message/stream", { message: messageOf("hello") })).toMatchObject([{ kind: "message" }]);
   });
 
   // Requirements: V03-SSE-14
-  it("gives an ended task to callers that resume it, and marks the end", async () => {
+  it("JSON-RPC of 0.3 gives an ended task to callers that resume it, and marks the end", async () => {
     await using rpc = await startRpc();
     const { id } = taskOf(await rpc.call("message/send", { message: messageOf("go") }));
     expect(await rpc.stream("tasks/resubscribe", { id })).toMatchObject([
@@ -78,7 +78,7 @@ describe("a server that is called in 0.3 without saying so", () => {
   });
 
   // Requirements: V03-SSE-13
-  it("resumes after an event that the caller names", async () => {
+  it("JSON-RPC of 0.3 resumes after an event that the caller names", async () => {
     await using rpc = await startRpc();
     const body = JSON.stringify({
       jsonrpc: "2.0",
@@ -96,7 +96,7 @@ describe("a server that is called in 0.3 without saying so", () => {
   });
 
   // Requirements: V03-RPC-5, V03-TASK-4, V03-TASK-5
-  it("cancels, and reports what cannot be canceled", async () => {
+  it("JSON-RPC of 0.3 cancels, and reports what cannot be canceled", async () => {
     await using rpc = await startRpc();
     const { id } = taskOf(await rpc.call("message/send", { message: messageOf("ask") }));
     expect((await rpc.call("tasks/cancel", { id }))["result"]).toMatchObject({ id, status: { state: "canceled" } });
@@ -112,7 +112,7 @@ describe("names in snake case", () => {
     metadata: { own_name: { deep_name: 2 } },
   };
 
-  it("are read as Python's server does, and names in free JSON stay as they are", async () => {
+  it("names in snake case are read as Python's server does, and names in free JSON stay as they are", async () => {
     await using rpc = await startRpc();
     const task = await rpc.call("message/send", { message, configuration: { history_length: 5 } });
     expect(task["result"]).toMatchObject({
@@ -126,14 +126,14 @@ describe("names in snake case", () => {
     });
   });
 
-  it("give way to the same names in camel case", async () => {
+  it("names in snake case give way to the same names in camel case", async () => {
     await using rpc = await startRpc();
     const both = { ...message, messageId: "camel" };
     const task = await rpc.call("message/send", { message: both });
     expect(task["result"]).toMatchObject({ history: [{ messageId: "camel" }] });
   });
 
-  it("are read in every call", async () => {
+  it("names in snake case are read in every call", async () => {
     await using rpc = await startRpc();
     const { result } = await rpc.call("message/send", { message });
     const { id } = result as { id: string };

@@ -39,7 +39,7 @@ const agent = async () => completed();
 
 // Requirements: V03-CARD-1, V03-CARD-4, V03-CARD-5, V03-CARD-6, V03-CARD-7, V03-CARD-8, V03-CARD-11, V03-DISC-1
 // Requirements: V03-TASK-3
-it("every place in the card answers in the transport that it names, the main one as well", async () => {
+it("every place in the 0.3 card answers in the transport that it names, the main one as well", async () => {
   await using served = await startAgent("JSONRPC", { agent });
   const { url, preferredTransport, additionalInterfaces } = await cardOf(served.server);
   expect(additionalInterfaces).toContainEqual({ url, transport: preferredTransport });
@@ -54,7 +54,7 @@ it("every place in the card answers in the transport that it names, the main one
 });
 
 // Requirements: V03-CARD-2, V03-CARD-3, V03-CARD-12
-it("the card has every member that 0.3 requires, whatever its author has left out", async () => {
+it("the 0.3 card has every member that 0.3 requires, whatever its author has left out", async () => {
   const skills = [{ id: "s", name: "Skill", description: "Does it", tags: ["t"] }];
   const card = { name: "Short", description: "Says little", version: "1", skills };
   await using served = await startAgent("JSONRPC", { agent, card });
@@ -66,7 +66,7 @@ it("the card has every member that 0.3 requires, whatever its author has left ou
 });
 
 // Requirements: V03-TRANS-2
-it("an agent of one transport names that one, as the main one too", async () => {
+it("the 0.3 card of an agent of one transport names that one, as the main one too", async () => {
   await using served = await startAgent("HTTP+JSON", { agent, bindings: ["HTTP+JSON"] });
   const card = await cardOf(served.server);
   expect(card).toMatchObject({ preferredTransport: "HTTP+JSON", url: `${served.server.url}/http-json` });

@@ -52,7 +52,7 @@ const answered = (id: JsonValue, member: JsonObject): string => JSON.stringify({
 
 describe("a request", () => {
   // Requirements: V03-RPC-1, V03-RPC-2, V03-RPC-8, V03-CLI-4
-  it("has an integer id, its method, and is sent as JSON in its own POST", async () => {
+  it("a 0.3 request has an integer id, its method, and is sent as JSON in its own POST", async () => {
     await using agent = await foreign((id) => ({ text: answered(id, { result: task }) }));
     await agent.client.sendMessage(say("go"), {});
     await agent.client.getTask(requestOf("getTask", { id: "t" }), {});
@@ -70,14 +70,14 @@ describe("a request", () => {
     [undefined, true],
     [{ returnImmediately: false }, true],
     [{ returnImmediately: true }, false],
-  ])("sends whether to wait, whatever its caller has set: %j", async (configuration, blocking) => {
+  ])("a 0.3 request says whether to wait, whatever its caller has set: %j", async (configuration, blocking) => {
     await using agent = await foreign((id) => ({ text: answered(id, { result: task }) }));
     await agent.client.sendMessage(say("go", configuration === undefined ? {} : { configuration }), {});
     expect(agent.requests[0]?.body["params"]).toMatchObject({ configuration: { blocking } });
   });
 
   // Requirements: V03-MSG-1, V03-MSG-2
-  it("has a message with its kind, its id, its role and its parts, each with one content and its kind", async () => {
+  it("a 0.3 request has a message with its kind, id, role and parts of one content and kind each", async () => {
     await using agent = await foreign((id) => ({ text: answered(id, { result: task }) }));
     await agent.client.sendMessage(say("go", { messageId: "m", contextId: "c" }), {});
     expect(agent.requests[0]?.body["params"]).toHaveProperty("message", {
@@ -89,7 +89,7 @@ describe("a request", () => {
 
 describe("an answer", () => {
   // Requirements: V03-RPC-9
-  it.each([200, 400, 404, 500, 501])("is read from its body, with HTTP status %i", async (status) => {
+  it.each([200, 400, 404, 500, 501])("a 0.3 answer is read from its body, with HTTP status %i", async (status) => {
     const error = { code: -32001, message: "Task not found" };
     await using agent = await foreign((id) => ({ status, text: answered(id, { error }) }));
     const { code, message } = await errorOf(agent.client.getTask(requestOf("getTask", { id: "t" }), {}));
@@ -111,13 +111,13 @@ describe("an answer", () => {
     [-32006, "invalidAgentResponse"],
     [-32007, "extendedAgentCardNotConfigured"],
     [-32050, "internalError"],
-  ])("with the number %i is %s", async (number, code) => {
+  ])("a 0.3 answer with the number %i is %s", async (number, code) => {
     await using agent = await foreign((id) => ({ text: answered(id, { error: { code: number, message: "so" } }) }));
     expect(await errorOf(agent.client.sendMessage(say("go"), {}))).toMatchObject({ code, message: "so" });
   });
 
   // Requirements: V03-SSE-12
-  it("that is one JSON object is the failure of a stream as well", async () => {
+  it("a 0.3 answer that is one JSON object is the failure of a stream as well", async () => {
     const error = { code: -32004, message: "no streams here" };
     await using agent = await foreign((id) => ({ text: answered(id, { error }) }));
     const stream = agent.client.sendStreamingMessage(say("go"), {});
@@ -126,7 +126,7 @@ describe("an answer", () => {
 });
 
 // Requirements: V03-SSE-10
-it("a stream may have lines of any kind, and is over at its end", async () => {
+it("a 0.3 stream may have lines of any kind, and is over at its end", async () => {
   const event = (id: JsonValue, result: JsonObject): string => answered(id, { result });
   await using agent = await foreign((id) => {
     const [first, second] = event(id, { ...task, status: { state: "working" } }).split(',"result"');
@@ -148,7 +148,7 @@ it("a stream may have lines of any kind, and is over at its end", async () => {
   expect(await linesOf(agent.client.sendStreamingMessage(say("go"), {}))).toEqual(["task WORKING", "status COMPLETED"]);
 });
 
-it("an unknown member is ignored, and an optional one may be missing", async () => {
+it("an unknown member of 0.3 is ignored, and an optional one may be missing", async () => {
   await using agent = await foreign((id) => ({ text: answered(id, { result: { ...task, surprise: { a: 1 } } }) }));
   expect(stateOf(taskOf(await agent.client.sendMessage(say("go"), {})))).toBe("COMPLETED");
 });

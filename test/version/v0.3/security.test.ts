@@ -41,26 +41,29 @@ const pairs: readonly (readonly [flat: JsonObject, wrapped: JsonObject])[] = [
 
 describe("a security scheme", () => {
   // Requirements: V03-CARD-13
-  it.each(pairs)("%j is read and written", (flat, wrapped) => {
+  it.each(pairs)("the 0.3 security scheme %j is read and written", (flat, wrapped) => {
     expect(readSchemes({ s: flat })).toEqual({ s: wrapped });
     expect(writeSchemes({ s: wrapped })).toEqual({ s: flat });
   });
 
-  it.each(pairs)("%j is read in the form of 1.0 as well, alone or in both forms at once", (flat, wrapped) => {
-    expect(readSchemes({ s: wrapped })).toEqual({ s: wrapped });
-    expect(readSchemes({ s: { ...flat, ...wrapped } })).toMatchObject({ s: wrapped });
-  });
+  it.each(pairs)(
+    "the 0.3 security scheme %j is read in the form of 1.0 as well, alone or in both forms at once",
+    (flat, wrapped) => {
+      expect(readSchemes({ s: wrapped })).toEqual({ s: wrapped });
+      expect(readSchemes({ s: { ...flat, ...wrapped } })).toMatchObject({ s: wrapped });
+    },
+  );
 
   it.each<[string, JsonObject, JsonObject]>([
     ["in capitals", { type: "MutualTls" }, { mtlsSecurityScheme: {} }],
     ["without a place", { type: "apiKey", name: "k" }, { apiKeySecurityScheme: { location: "header", name: "k" } }],
     ["of an unknown kind", { type: "magic" }, {}],
     ["of no kind", { scheme: "Bearer" }, {}],
-  ])("%s is read as well as it can be", (_, flat, wrapped) => {
+  ])("a 0.3 security scheme %s is read as well as it can be", (_, flat, wrapped) => {
     expect(readSchemes({ s: flat })).toEqual({ s: wrapped });
   });
 
-  it("keeps one flow of several: the one that asks the user", () => {
+  it("a 0.3 security scheme keeps one flow of several: the one that asks the user", () => {
     const [implicit, password] = [
       { authorizationUrl, scopes },
       { tokenUrl, scopes },
@@ -79,7 +82,7 @@ describe("a security scheme", () => {
   });
 
   // Requirements: V03-CARD-13
-  it("is written without what 0.3 does not know of flows, and with what it requires", () => {
+  it("a 0.3 security scheme is written without flows that 0.3 does not know, and with what it requires", () => {
     const written = (flows: JsonObject) => writeSchemes({ s: { oauth2SecurityScheme: { flows } } });
     const flows = (wireFlows: JsonObject) => ({ s: { type: "oauth2", flows: wireFlows } });
     const code = { authorizationUrl, tokenUrl, scopes };
@@ -96,17 +99,17 @@ describe("a requirement", () => {
     [{ sso: ["a", "b"], key: [] }, { schemes: { sso: { list: ["a", "b"] }, key: { list: [] } } }],
     [{}, { schemes: {} }],
     [{ schemes: ["a"] }, { schemes: { schemes: { list: ["a"] } } }],
-  ])("%j is read and written", (flat, wrapped) => {
+  ])("the 0.3 security requirement %j is read and written", (flat, wrapped) => {
     expect(readRequirements([flat])).toEqual([wrapped]);
     expect(writeRequirements([wrapped])).toEqual([flat]);
   });
 
-  it("is read in the form of 1.0 as well", () => {
+  it("a 0.3 security requirement is read in the form of 1.0 as well", () => {
     const wrapped = { schemes: { key: { list: [] } } };
     expect(readRequirements([wrapped])).toEqual([wrapped]);
   });
 
-  it("is left out where it is none, and is without scopes where they are none", () => {
+  it("a 0.3 security requirement is left out where it is none, and is without scopes where they are none", () => {
     expect(readRequirements([7, null, { key: "all" }])).toEqual([{ schemes: { key: { list: [] } } }]);
     expect(readRequirements({ key: [] })).toEqual([]);
   });

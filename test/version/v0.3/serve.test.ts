@@ -52,7 +52,7 @@ describe("push configurations of a handler that lists them in pages", () => {
     taskId: "t",
   }) as RequestOf<"listTaskPushNotificationConfigs">;
 
-  it("are listed all at once", async () => {
+  it("push configurations that the handler lists in pages are listed all at once in 0.3", async () => {
     const tokens: string[] = [];
     const { configs, nextPageToken } = await serveV03(paged(["a", "b", "c"], tokens)).listTaskPushNotificationConfigs(
       list,
@@ -63,7 +63,7 @@ describe("push configurations of a handler that lists them in pages", () => {
     expect(tokens).toEqual(["", "1", "2"]);
   });
 
-  it("end when a page token leads back to an earlier page", async () => {
+  it("the list of 0.3 push configurations ends when a page token leads back to an earlier page", async () => {
     const handler = handlerOf({
       listTaskPushNotificationConfigs: async () => ({
         $typeName: "lf.a2a.v1.ListTaskPushNotificationConfigsResponse",
@@ -78,11 +78,11 @@ describe("push configurations of a handler that lists them in pages", () => {
   it.each([
     [["a", "t"], "t"],
     [["a", "b"], "a"],
-  ])("of %j: asked for without an id, the one found is %s", async (ids, id) => {
+  ])("of the 0.3 push configurations %j, the one found without an id is %s", async (ids, id) => {
     expect(await serveV03(paged(ids)).getTaskPushNotificationConfig(get(""), context)).toMatchObject({ id });
   });
 
-  it("of none: asked for without an id, none is found", async () => {
+  it("of no 0.3 push configurations, none is found without an id", async () => {
     await expect(serveV03(paged([])).getTaskPushNotificationConfig(get(""), context)).rejects.toMatchObject({
       code: "taskNotFound",
     });
@@ -106,12 +106,12 @@ describe("a push configuration without an id that is part of a message", () => {
     ["t", "", "t"],
     ["t", "own", "own"],
     ["", "", ""],
-  ])("of the task %j and the id %j has the id %j", async (taskId, id, meant) => {
+  ])("a 0.3 push configuration of the task %j and the id %j has the id %j", async (taskId, id, meant) => {
     const configuration = { taskPushNotificationConfig: { id, url: "https://h" } };
     expect(await sendThrough(create(SendMessageRequestSchema, { message: { taskId }, configuration }))).toBe(meant);
   });
 
-  it("changes nothing of the request", async () => {
+  it("a 0.3 push configuration that is part of a message changes nothing of the request", async () => {
     const configuration = { taskPushNotificationConfig: { url: "https://h" } };
     const request = create(SendMessageRequestSchema, { message: { taskId: "t" }, configuration });
     await sendThrough(request);
@@ -135,7 +135,7 @@ describe("a subscription that is refused", () => {
       }),
     ).subscribeToTask(subscription, context);
 
-  it("for a task that has ended gives that task, and ends", async () => {
+  it("a 0.3 subscription that is refused for a task that has ended gives that task, and ends", async () => {
     const items = await itemsOf(subscribed(ended, TaskState.COMPLETED));
     expect(items).toMatchObject([{ response: { payload: { case: "task", value: { id: "t" } } } }]);
   });
@@ -145,11 +145,11 @@ describe("a subscription that is refused", () => {
     [ended, undefined],
     [new A2AError("taskNotFound", "none"), TaskState.COMPLETED],
     [new Error("boom"), TaskState.COMPLETED],
-  ])("with %s for a task in state %j fails with that", async (error, state) => {
+  ])("a 0.3 subscription that is refused with %s for a task in state %j fails with that", async (error, state) => {
     await expect(itemsOf(subscribed(error, state))).rejects.toBe(error);
   });
 
-  it("at once fails at once", () => {
+  it("a 0.3 subscription that is refused at once fails at once", () => {
     const handler = handlerOf({
       subscribeToTask: () => {
         throw ended;
@@ -159,7 +159,7 @@ describe("a subscription that is refused", () => {
   });
 });
 
-it("a subscription can be left while it waits", async () => {
+it("a 0.3 subscription can be left while it waits", async () => {
   let left = 0;
   const handler = handlerOf({
     subscribeToTask: () => ({

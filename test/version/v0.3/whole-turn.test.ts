@@ -28,7 +28,7 @@ function source(items: readonly StreamItem[], end: () => void | Promise<void>) {
 }
 
 describe("the stream of a message to an existing task", () => {
-  it("sends its last status when the stream has ended after it", async () => {
+  it("the 0.3 stream of a later message sends its last status when the stream ended after it", async () => {
     const ended = Promise.withResolvers<void>();
     const { stream, lines } = source([item(working()), item(completed())], () => ended.promise);
     expect(lineOf((await stream.next()).value as StreamItem)).toBe("status WORKING");
@@ -44,21 +44,21 @@ describe("the stream of a message to an existing task", () => {
     expect(lines.slice(-2)).toEqual(["end", "left"]);
   });
 
-  it("sends the failure after it in its place", async () => {
+  it("the 0.3 stream of a later message sends the failure after its last status in its place", async () => {
     const { stream } = source([item(completed())], () => {
       throw new Error("the message was not taken");
     });
     await expect(stream.next()).rejects.toThrow("the message was not taken");
   });
 
-  it("holds nothing else back", async () => {
+  it("the 0.3 stream of a later message holds nothing else back", async () => {
     const never = new Promise<void>(() => {});
     const { stream } = source([item(working()), item(inputRequired("?"))], () => never);
     expect(lineOf((await stream.next()).value as StreamItem)).toBe("status WORKING");
     expect(lineOf((await stream.next()).value as StreamItem)).toBe("status INPUT_REQUIRED");
   });
 
-  it("leaves its source when it is left", async () => {
+  it("the 0.3 stream of a later message leaves its source when it is left", async () => {
     const { stream, lines } = source([item(working()), item(working())], () => {});
     await stream.next();
     expect(await stream.return()).toEqual({ done: true, value: undefined });

@@ -11,7 +11,7 @@ const adapter = jsonRpcAdapter(defaultValidationLimits);
 
 describe("JSON-RPC examples of 0.3", () => {
   // Requirements: V03-TRANS-4, V03-TASK-1
-  it.each(calls)("$id $method is read and written back", ({ method, params, result, adds }) => {
+  it.each(calls)("the 0.3 example $id $method is read and written back", ({ method, params, result, adds }) => {
     const operation = methodOf(method);
     const codec = adapter.codec(operation);
     const request = codec.readRequest(params);
@@ -20,7 +20,7 @@ describe("JSON-RPC examples of 0.3", () => {
     expect(adapter.findMethod(operation)).toBe(method);
   });
 
-  it("E5 is read and written back", () => {
+  it("the 0.3 example E5 is read and written back", () => {
     const operation = findOperation("sendStreamingMessage");
     const request = adapter.codec(operation).readRequest(calls[0]?.params);
     const reader = adapter.readStream(operation, request);
@@ -37,7 +37,7 @@ describe("JSON-RPC examples of 0.3", () => {
   });
 
   // Requirements: V03-PUSH-8
-  it("E13 is what a webhook is sent", () => {
+  it("the 0.3 example E13 is what a webhook is sent", () => {
     const operation = findOperation("subscribeToTask");
     const [item] = adapter.readStream(operation).read(delivered);
     if (item === undefined) throw new Error("the event was passed over");
@@ -45,14 +45,14 @@ describe("JSON-RPC examples of 0.3", () => {
     expect(pushAdapter).toMatchObject({ delivers: "task", mediaType: "application/json" });
   });
 
-  it.each(errors)("$id error is read and written back, without data", ({ error, code }) => {
+  it.each(errors)("the error of the 0.3 example $id is read and written back, without data", ({ error, code }) => {
     const read = adapter.readError(error);
     expect(read).toMatchObject({ code, message: error["message"] });
     const { data: _, ...rest } = error;
     expect(adapter.writeError(read, undefined)).toEqual(rest);
   });
 
-  it("E30 is the request of E1 in 1.0", () => {
+  it("the 0.3 example E30 is the request of E1 in 1.0", () => {
     const operation = findOperation("sendMessage");
     const request = adapter.codec(operation).readRequest(calls[0]?.params);
     expect(v1.jsonRpc?.codec(operation).writeRequest(request)).toEqual({

@@ -36,17 +36,17 @@ const full = {
   signatures: [{ protected: "eyJhbGciOiJFUzI1NiJ9", signature: "c2ln", header: { note: "x" } }],
 };
 
-it("writes a card as it was read, required members also when they are empty", () => {
+it("a 1.0 card is written as it was read, required members also when they are empty", () => {
   expect(writeCard(readCard(full))).toEqual(full);
 });
 
 const smallest = { supportedInterfaces: [{ url: "http://a.example", protocolBinding: "JSONRPC" }] };
 
-it("reads an interface that names no version as one of this version", () => {
+it("a 1.0 card's interface that names no version is read as one of this version", () => {
   expect(readCard(smallest).supportedInterfaces[0]?.protocolVersion).toBe("1.0");
 });
 
-it("reads what can be read of a card with broken members", () => {
+it("a 1.0 card with broken members is read as far as it can be", () => {
   const broken = {
     ...smallest,
     name: 7,
@@ -58,13 +58,13 @@ it("reads what can be read of a card with broken members", () => {
   expect(card).toMatchObject({ name: "", skills: [], capabilities: { pushNotifications: true } });
 });
 
-it("leaves out interfaces that cannot be called", () => {
+it("a 1.0 card is read without interfaces that cannot be called", () => {
   const supportedInterfaces = [{ url: "" }, { url: "http://b.example" }, 7, ...smallest.supportedInterfaces];
   expect(readCard({ supportedInterfaces }).supportedInterfaces.map(({ url }) => url)).toEqual(["http://a.example"]);
 });
 
 it.each([[undefined], [null], ["card"], [[]], [{}], [{ supportedInterfaces: [{}] }]])(
-  "takes %j for no card",
+  "the 1.0 card reader takes %j for no card",
   (json) => {
     expect(() => readCard(json)).toThrow(expect.objectContaining({ code: "invalidAgentResponse" }));
   },

@@ -20,13 +20,13 @@ const details = {
 describe.each(errorCodes)("%s", (code) => {
   const error = new A2AError(code, "what went wrong", details);
 
-  it("survives JSON-RPC with all of its members", () => {
+  it("an error survives JSON-RPC of 1.0 with all of its members", () => {
     const json = jsonRpcFromError(error);
     expect(json["code"]).toBe(errorTable[code].jsonRpc);
     expect(errorFromJsonRpc(json)).toMatchObject({ code, message: error.message, ...details });
   });
 
-  it("survives HTTP+JSON with all of its members", () => {
+  it("an error survives HTTP+JSON of 1.0 with all of its members", () => {
     const { http, grpc } = errorTable[code];
     const body = httpBodyFromError(error);
     expect(body["error"]).toMatchObject({ code: http, status: grpcStatusNames[grpc] });
@@ -35,31 +35,31 @@ describe.each(errorCodes)("%s", (code) => {
 });
 
 describe("examples of the specification", () => {
-  it.each(rpcErrorExamples)("$id $code is read over JSON-RPC", ({ code, error }) => {
+  it.each(rpcErrorExamples)("the example $id $code is read over JSON-RPC", ({ code, error }) => {
     expect(errorFromJsonRpc(error)).toMatchObject({ code, message: error["message"] });
   });
 
   // Requirements: V1-ERR-18, V1-RPC-5
   it.each(rpcErrorExamples.filter(({ error }) => hasErrorInfo(error["data"])))(
-    "$id $code is written back",
+    "the example $id $code is written back over JSON-RPC",
     ({ error }) => {
       expect(jsonRpcFromError(errorFromJsonRpc(error))).toEqual(error);
     },
   );
 
-  it.each(httpErrorExamples)("$id $code is read over HTTP+JSON", ({ code, status, body }) => {
+  it.each(httpErrorExamples)("the example $id $code is read over HTTP+JSON", ({ code, status, body }) => {
     expect(errorFromHttp(status, body)).toMatchObject({ code });
   });
 
   // Requirements: V1-ERR-18, V1-RPC-5
   it.each(httpErrorExamples.filter(({ body }) => hasErrorInfo(body)))(
-    "$id $code is written back",
+    "the example $id $code is written back over HTTP+JSON",
     ({ status, body }) => {
       expect(httpBodyFromError(errorFromHttp(status, body))).toEqual(body);
     },
   );
 
-  it("keeps the violations of E-26", () => {
+  it("the example E-26 keeps its violations", () => {
     const [example] = httpErrorExamples.filter(({ id }) => id === "E-26");
     expect(errorFromHttp(400, example?.body).violations).toEqual([
       { field: "pageSize", description: "1 to 100" },
@@ -81,11 +81,11 @@ describe("errors without details", () => {
     [500, null, "internalError"],
     [502, undefined, "unavailable"],
     [302, undefined, "internalError"],
-  ] as const)("are read by their HTTP status %d %j as %s", (status, body, code) => {
+  ] as const)("errors without details are read by their HTTP status %d %j as %s", (status, body, code) => {
     expect(errorFromHttp(status, body as JsonValue | undefined).code).toBe(code);
   });
 
-  it("take the text of a problem document", () => {
+  it("errors without details take the text of a problem document", () => {
     expect(errorFromHttp(404, { title: "Not here", detail: "No task 7" }).message).toBe("No task 7");
   });
 
@@ -97,11 +97,11 @@ describe("errors without details", () => {
     [{ code: 1234 }, "internalError"],
     ["boom", "internalError"],
     [undefined, "internalError"],
-  ] as const)("are read by their JSON-RPC number %j as %s", (error, code) => {
+  ] as const)("errors without details are read by their JSON-RPC number %j as %s", (error, code) => {
     expect(errorFromJsonRpc(error).code).toBe(code);
   });
 
-  it("never throw, whatever a peer sends", () => {
+  it("reading errors never throws, whatever a peer sends", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.integer({ min: 100, max: 599 }), (json, status) => {
         const value = json as JsonValue;

@@ -64,7 +64,7 @@ const vectors: readonly (readonly [DescMessage, JsonValue, string])[] = [
 
 describe("binary vectors of 1.0", () => {
   // Requirements: V1-GRPC-1
-  it.each(vectors)("%s %j is %s", (desc, json, hex) => {
+  it.each(vectors)("the 1.0 binary vector %s %j is %s", (desc, json, hex) => {
     const { message, violations } = readJson(desc, json);
     expect(violations).toEqual([]);
     expect(Buffer.from(toBinary(desc, message)).toString("hex")).toBe(hex);
@@ -73,7 +73,7 @@ describe("binary vectors of 1.0", () => {
     expect(writeJson(desc, decoded)).toEqual(json);
   });
 
-  it("packs the status of E-23 with its details", () => {
+  it("the 1.0 status of E-23 is packed with its details", () => {
     const info = create(ErrorInfoSchema, {
       reason: "TASK_NOT_FOUND",
       domain: "a2a-protocol.org",
@@ -95,17 +95,17 @@ describe("the gRPC adapter of 1.0", () => {
   if (grpc === undefined) throw new Error("1.0 has gRPC");
 
   // Requirements: V1-EQ-1, V1-GRPC-1
-  it("has every operation under the name of its RPC", () => {
+  it("the gRPC adapter of 1.0 has every operation under the name of its RPC", () => {
     expect([...grpc.methods]).toEqual(operations.map((operation) => [operation.method, operation]));
     expect(grpc.service.typeName).toBe("lf.a2a.v1.A2AService");
   });
 
-  it("takes a valid request as it is", () => {
+  it("the gRPC adapter of 1.0 takes a valid request as it is", () => {
     const request = create(a2a.GetTaskRequestSchema, { id: "t" });
     expect(grpc.readRequest(findOperation("getTask"), request)).toBe(request);
   });
 
-  it("refuses a request with every field at fault, as the JSON bindings do", () => {
+  it("the gRPC adapter of 1.0 refuses a request with every field at fault, as the JSON bindings do", () => {
     const request = create(a2a.SendMessageRequestSchema, { message: { role: a2a.Role.AGENT, parts: [{}] } });
     expect(() => grpc.readRequest(findOperation("sendMessage"), request)).toThrow(
       expect.objectContaining({
@@ -119,7 +119,7 @@ describe("the gRPC adapter of 1.0", () => {
     );
   });
 
-  it("hands on the event itself, so that it need be encoded but once", () => {
+  it("the gRPC adapter of 1.0 hands on the event itself, so that it need be encoded but once", () => {
     const operation = findOperation("subscribeToTask");
     const response = create(a2a.StreamResponseSchema, { payload: { case: "task", value: { id: "t" } } });
     const item = { response, id: "i" };
@@ -129,7 +129,7 @@ describe("the gRPC adapter of 1.0", () => {
     expect(first?.id).toBe("i");
   });
 
-  it("passes over an event of a kind that we do not know", () => {
+  it("the gRPC adapter of 1.0 passes over an event of a kind that we do not know", () => {
     const reader = grpc.readStream(findOperation("subscribeToTask"));
     expect(reader.read(fromBinary(a2a.StreamResponseSchema, Buffer.from("7a020801", "hex")))).toEqual([]);
   });

@@ -94,7 +94,7 @@ const joined = (desc: DescMessage, value: AnyMessage): unknown => JSON.parse([..
 const runs = { numRuns: 40 };
 
 describe("the JSON text of a large message in pieces", () => {
-  it("says what the whole text says", () => {
+  it("the JSON text of a large message in pieces says what the whole text says", () => {
     fc.assert(
       fc.property(task, (value) => {
         const whole = codecOf("getTask").writeReply(value, value);
@@ -109,7 +109,7 @@ describe("the JSON text of a large message in pieces", () => {
     );
   });
 
-  it("says what the whole text says of a page of tasks, with and without artifacts", () => {
+  it("the JSON text of a page of tasks in pieces says what the whole text says, with and without artifacts", () => {
     fc.assert(
       fc.property(fc.array(task, { maxLength: 3 }), fc.boolean(), (tasks, includeArtifacts) => {
         const codec = codecOf("listTasks");
@@ -128,7 +128,7 @@ describe("the JSON text of a large message in pieces", () => {
     );
   });
 
-  it("has no piece of more than some ten kilobytes, whatever is large", () => {
+  it("the JSON text of a large message has no piece of more than some ten kilobytes, whatever is large", () => {
     const large = (count: number, length: number): Task => ({
       $typeName: "lf.a2a.v1.Task",
       id: "t",
@@ -165,7 +165,7 @@ describe("the JSON text of a large message in pieces", () => {
     ["a list of rows", Array.from({ length: 20_000 }, (_, id) => ({ id, name: `n${id}` }))],
     ["large objects in each other", { a: members(20_000, null), b: [[members(20_000, true)], "x".repeat(200_000)] }],
     ["a long text in a long list", [...Array(50_000).fill(0), "x".repeat(200_000), ...Array(50_000).fill("y")]],
-  ])("has no large piece of free JSON either: %s", (_, json) => {
+  ])("the JSON text of a large message has no large piece of free JSON either: %s", (_, json) => {
     const metadata = { json } as NonNullable<Task["metadata"]>;
     const value: Task = {
       ...{ $typeName: "lf.a2a.v1.Task", id: "t", contextId: "c", history: [], metadata },

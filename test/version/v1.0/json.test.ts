@@ -11,19 +11,22 @@ const { jsonRpc, httpJson } = adaptersOf(v1);
 
 describe("JSON-RPC examples of 1.0", () => {
   // Requirements: V1-PRES-1, V1-RPC-3
-  it.each(rpcExamples.filter(({ params }) => !isInvalid(params)))("$id $method is read and written back", (example) => {
-    const operation = jsonRpc.methods.get(example.method);
-    if (operation === undefined) throw new Error(`no method ${example.method}`);
-    const codec = jsonRpc.codec(operation);
-    const request = codec.readRequest(example.params);
-    expect(codec.writeRequest(request)).toEqual(example.params ?? {});
-    expectAnswer(jsonRpc, operation, example, example.params ?? {});
-  });
+  it.each(rpcExamples.filter(({ params }) => !isInvalid(params)))(
+    "the 1.0 JSON-RPC example $id $method is read and written back",
+    (example) => {
+      const operation = jsonRpc.methods.get(example.method);
+      if (operation === undefined) throw new Error(`no method ${example.method}`);
+      const codec = jsonRpc.codec(operation);
+      const request = codec.readRequest(example.params);
+      expect(codec.writeRequest(request)).toEqual(example.params ?? {});
+      expectAnswer(jsonRpc, operation, example, example.params ?? {});
+    },
+  );
 });
 
 describe("HTTP+JSON examples of 1.0", () => {
   it.each(httpExamples.filter(({ call }) => !call.includes("RUNNING")))(
-    "$id $call is read and written back",
+    "the 1.0 HTTP+JSON example $id $call is read and written back",
     (example) => {
       const { operation, fields, query, hasBody } = matchRoute(httpJson.routes, example.call);
       const json = { ...(hasBody ? example.body : httpJson.readQuery(operation, query)), ...fields };
@@ -35,7 +38,7 @@ describe("HTTP+JSON examples of 1.0", () => {
     },
   );
 
-  it.each(webhookExamples)("$id $body is read and written back", ({ body }) => {
+  it.each(webhookExamples)("the 1.0 webhook example $id $body is read and written back", ({ body }) => {
     expect(throughStream(httpJson, findOperation("subscribeToTask"), body)).toEqual(body);
   });
 });
@@ -50,7 +53,7 @@ describe("replies of 1.0", () => {
   };
 
   // Requirements: V1-LIST-5
-  it("show that a task has no artifacts when artifacts were requested", () => {
+  it("replies of 1.0 show that a task has no artifacts when artifacts were requested", () => {
     const request = listTasks.readRequest({ includeArtifacts: true });
     const [task] = page.tasks;
     expect(listTasks.writeReply(listTasks.readReply(page), request)).toEqual({
@@ -59,16 +62,16 @@ describe("replies of 1.0", () => {
     });
   });
 
-  it.each([{}, { includeArtifacts: false }])("leave artifacts out for %j", (params) => {
+  it.each([{}, { includeArtifacts: false }])("replies of 1.0 leave artifacts out for %j", (params) => {
     expect(listTasks.writeReply(listTasks.readReply(page), listTasks.readRequest(params))).toEqual(page);
   });
 
-  it.each([undefined, null, {}])("of a delete may be %j", (json) => {
+  it.each([undefined, null, {}])("replies of 1.0 to a delete may be %j", (json) => {
     const codec = jsonRpc.codec(findOperation("deleteTaskPushNotificationConfig"));
     expect(codec.writeReply(codec.readReply(json), codec.readRequest({ taskId: "t", id: "p" }))).toEqual({});
   });
 
-  it("may have words and members that we do not know", () => {
+  it("replies of 1.0 may have words and members that we do not know", () => {
     const codec = jsonRpc.codec(findOperation("getTask"));
     const reply = codec.readReply({ id: "t", status: { state: "TASK_STATE_PAUSED" }, mood: "good" });
     expect(codec.writeReply(reply, reply)).toEqual({ id: "t", status: { state: "TASK_STATE_UNSPECIFIED" } });
@@ -80,7 +83,7 @@ describe("replies of 1.0", () => {
     ["sendMessage", { task: { id: 7 } }],
     ["getTask", []],
     ["listTasks", "no"],
-  ] as const)("of %s that are %j are an invalidAgentResponse", (name, json) => {
+  ] as const)("replies of 1.0 to %s that are %j are an invalidAgentResponse", (name, json) => {
     const read = () => jsonRpc.codec(findOperation(name)).readReply(json as JsonValue | undefined);
     expect(read).toThrow(expect.objectContaining({ code: "invalidAgentResponse" }));
   });
@@ -91,7 +94,7 @@ describe("streams of 1.0", () => {
   const reader = jsonRpc.readStream(operation);
   const event = { statusUpdate: { taskId: "t", contextId: "c", status: { state: "TASK_STATE_WORKING" } } };
 
-  it("carry the id of an event", () => {
+  it("streams of 1.0 carry the id of an event", () => {
     const [item] = reader.read(event, { id: "id-7" });
     if (item === undefined) throw new Error("no item");
     expect(jsonRpc.writeStream(operation, item.response).write(item)).toEqual([
@@ -99,7 +102,7 @@ describe("streams of 1.0", () => {
     ]);
   });
 
-  it("encode an event once for every reader, over both bindings", () => {
+  it("streams of 1.0 encode an event once for every reader, over both bindings", () => {
     const [item] = reader.read(event);
     if (item === undefined || item.response.payload.case !== "statusUpdate") throw new Error("no item");
     const [first] = jsonRpc.writeStream(operation, item.response).write(item);
@@ -108,16 +111,16 @@ describe("streams of 1.0", () => {
     expect(httpJson.writeStream(operation, item.response).write({ ...item })[0]?.payload).toBe(first?.payload);
   });
 
-  it("pass over an event of a kind that we do not know", () => {
+  it("streams of 1.0 pass over an event of a kind that we do not know", () => {
     expect(reader.read({ mood: { good: true } }, { id: "id-8" })).toEqual([]);
   });
 
-  it("fail on an event that cannot be read", () => {
+  it("streams of 1.0 fail on an event that cannot be read", () => {
     expect(() => reader.read({ task: { history: 1 } })).toThrow(A2AError);
   });
 });
 
-it("reads and writes a card with everything in it (E-33)", () => {
+it("a 1.0 card with everything in it is read and written (E-33)", () => {
   const codec = jsonRpc.codec(findOperation("getExtendedAgentCard"));
   expect(codec.writeReply(codec.readReply(fullCard), codec.readRequest(undefined))).toEqual(fullCard);
 });

@@ -31,26 +31,29 @@ function expectAlike(desc: DescMessage, input: Uint8Array): void {
 }
 
 describe("reading binary messages", () => {
-  it.each(types.map((desc) => [desc.typeName, desc] as const))("reads %s as fromBinary does", (_, desc) => {
-    const messages = arbitraryMessage(desc);
-    fc.assert(
-      fc.property(messages, messages, fc.nat(), fc.nat(255), (message, other, place, byte) => {
-        const bytes = toBinary(desc, message);
-        expectAlike(desc, bytes);
-        // Repeated fields: the last scalar wins, and messages merge.
-        expectAlike(desc, Buffer.concat([bytes, toBinary(desc, other)]));
-        const cut = bytes.subarray(0, place % (bytes.length + 1));
-        expectAlike(desc, cut);
-        if (bytes.length === 0) return;
-        const broken = Uint8Array.from(bytes);
-        broken[place % bytes.length] = byte;
-        expectAlike(desc, broken);
-      }),
-      { numRuns: tries(30, 100) },
-    );
-  });
+  it.each(types.map((desc) => [desc.typeName, desc] as const))(
+    "the binary reader reads %s as fromBinary does",
+    (_, desc) => {
+      const messages = arbitraryMessage(desc);
+      fc.assert(
+        fc.property(messages, messages, fc.nat(), fc.nat(255), (message, other, place, byte) => {
+          const bytes = toBinary(desc, message);
+          expectAlike(desc, bytes);
+          // Repeated fields: the last scalar wins, and messages merge.
+          expectAlike(desc, Buffer.concat([bytes, toBinary(desc, other)]));
+          const cut = bytes.subarray(0, place % (bytes.length + 1));
+          expectAlike(desc, cut);
+          if (bytes.length === 0) return;
+          const broken = Uint8Array.from(bytes);
+          broken[place % bytes.length] = byte;
+          expectAlike(desc, broken);
+        }),
+        { numRuns: tries(30, 100) },
+      );
+    },
+  );
 
-  it("reads a null with an unknown number as fromBinary does", () => {
+  it("the binary reader reads a null with an unknown number as fromBinary does", () => {
     const { number } = PartSchema.field.data;
     // The field's tag, and a Value of two bytes: `null_value: 1`.
     const bytes = Uint8Array.of((number << 3) | 2, 2, 1 << 3, 1);
@@ -58,7 +61,7 @@ describe("reading binary messages", () => {
     expectAlike(PartSchema, bytes);
   });
 
-  it("reads any bytes as fromBinary does", () => {
+  it("the binary reader reads any bytes as fromBinary does", () => {
     const [first = types[0], ...others] = types;
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), fc.constantFrom(first, ...others), (bytes, desc) => {

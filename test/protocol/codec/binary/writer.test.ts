@@ -274,7 +274,7 @@ function beginningsOf(desc: DescMessage, message: Message): number {
 const named = (types: readonly DescMessage[]) => types.map((desc) => [desc.typeName, desc] as const);
 
 describe("writing binary messages", () => {
-  it.each(named([...ourTypes, ...otherTypes]))("writes %s as toBinary does", (_, desc) => {
+  it.each(named([...ourTypes, ...otherTypes]))("the binary writer writes %s as toBinary does", (_, desc) => {
     fc.assert(
       fc.property(fc.integer(), (seed) =>
         expectAlike(desc, anyMessage(drawing(seed), desc, { depth: 4, odd: seed % 2 === 0 })),
@@ -283,7 +283,7 @@ describe("writing binary messages", () => {
     );
   });
 
-  it.each(named(ourTypes))("writes every ordinary %s without toBinary", (_, desc) => {
+  it.each(named(ourTypes))("the binary writer writes every ordinary %s without toBinary", (_, desc) => {
     fc.assert(
       fc.property(fc.integer(), (seed) => {
         expect(beginningsOf(desc, anyMessage(drawing(seed), desc, { depth: 4, odd: false }))).toBe(1);
@@ -293,7 +293,7 @@ describe("writing binary messages", () => {
   });
 
   it.each([100, 127, 128, 16_381, 16_384, 70_000, 2 ** 21, 2 ** 21 + 3, 3 * 2 ** 20])(
-    "writes the length of %i characters, alone and in nested messages",
+    "the binary writer writes the length of %i characters, alone and in nested messages",
     (times) => {
       for (const text of ["x".repeat(times), "é".repeat(times), `${"x".repeat(times - 1)}\ud800`]) {
         const part = create(PartSchema, {
@@ -310,7 +310,7 @@ describe("writing binary messages", () => {
     },
   );
 
-  it("fails as toBinary does for an invalid message, and writes the next one", () => {
+  it("the binary writer fails as toBinary does for an invalid message, and writes the next one", () => {
     const part = create(PartSchema, { content: { case: "text", value: "good" } });
     const good = create(MessageSchema, { messageId: "m", parts: [part] });
     const wrong: readonly object[] = [
@@ -336,7 +336,7 @@ describe("writing binary messages", () => {
     }
   });
 
-  it("fails as toBinary does for a message that holds itself, wherever the stack ends, and writes the next one", () => {
+  it("the binary writer fails as toBinary does for a message that holds itself, and writes the next one", () => {
     const metadata: { [key: string]: unknown } = { number: 1.5 };
     metadata["self"] = metadata;
     const endless: Message = Object.assign(create(MessageSchema, { messageId: "m" }), { metadata });
@@ -350,7 +350,7 @@ describe("writing binary messages", () => {
     for (let depth = 0; depth < 100; depth++) writeAt(depth);
   });
 
-  it("writes a message whose getter writes another one", () => {
+  it("the binary writer writes a message whose getter writes another one", () => {
     const inner = create(MessageSchema, { messageId: "inner", contextId: "context" });
     const outer = {
       ...create(MessageSchema, { messageId: "outer" }),
@@ -362,7 +362,7 @@ describe("writing binary messages", () => {
     expect(writeBinary(MessageSchema, outer)).toEqual(toBinary(MessageSchema, outer));
   });
 
-  it("returns memory that no later message changes, and writeBinary returns bytes of its own", () => {
+  it("the binary writer returns memory that no later message changes, and writeBinary returns bytes of its own", () => {
     for (const text of ["", "short", "x".repeat(60), "x".repeat(5_000), "x".repeat(2 ** 21)]) {
       const message = create(MessageSchema, { messageId: text });
       const expected = toBinary(MessageSchema, message);
@@ -377,7 +377,7 @@ describe("writing binary messages", () => {
     }
   });
 
-  it("keeps memory for the next message, but not what one large message needed", () => {
+  it("the binary writer keeps memory for the next message, but not what one large message needed", () => {
     const output = new Output();
     output.string("x".repeat(100_000));
     const { bytes } = output;

@@ -20,7 +20,7 @@ function keptIn({ content }: Part): unknown {
 }
 
 describe("a value that keeps its JSON", () => {
-  it("is the message that protobuf-es makes of it", () => {
+  it("a value that keeps its JSON is the message that protobuf-es makes of it", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (source) => {
         const text = JSON.stringify(source);
@@ -35,7 +35,7 @@ describe("a value that keeps its JSON", () => {
     );
   });
 
-  it("is an ordinary message once it was read", () => {
+  it("a value that keeps its JSON is an ordinary message once it was read", () => {
     const value = compactValue(json);
     const { kind } = value;
     expect(findKeptJson(value)).toBeUndefined();
@@ -46,14 +46,14 @@ describe("a value that keeps its JSON", () => {
     expect(toJson(ValueSchema, value)).toBe(true);
   });
 
-  it("can be changed before it is read", () => {
+  it("a value that keeps its JSON can be changed before it is read", () => {
     const value = compactValue(json);
     value.kind = { case: "numberValue", value: 7 };
     expect(findKeptJson(value)).toBeUndefined();
     expect(toJson(ValueSchema, value)).toBe(7);
   });
 
-  it("is what every reader makes and every writer takes, without reading it", () => {
+  it("a value that keeps its JSON is what every reader makes and every writer takes, without reading it", () => {
     const read = readJson(PartSchema, { data: json }).message;
     const binary = writeBinary(PartSchema, read);
     expect(keptIn(read)).toEqual(json);
@@ -64,7 +64,7 @@ describe("a value that keeps its JSON", () => {
     expect([keptIn(read), keptIn(again)]).toEqual([json, json]);
   });
 
-  it("is a copy of what an agent gives, which may change afterwards", () => {
+  it("a value that keeps its JSON is a copy of what an agent gives, which may change afterwards", () => {
     const source = { list: [1] };
     const part = data(source);
     source.list.push(2);
@@ -83,7 +83,7 @@ describe("the memory of free JSON", () => {
     "an object of many names": () => Object.fromEntries(Array.from({ length: 300_000 }, (_, n) => [`key${n}`, 1])),
   };
 
-  it.each(Object.entries(shapes))("of %s is what its size says", (_, make) => {
+  it.each(Object.entries(shapes))("the memory of free JSON of %s is what its size says", (_, make) => {
     const text = JSON.stringify({ messageId: "m", role: "ROLE_USER", parts: [{ data: make() }] });
     const { value: message, bytes } = heapOf((): Message => readJson(MessageSchema, JSON.parse(text)).message);
     expect(message.role).toBe(Role.USER);
@@ -91,7 +91,7 @@ describe("the memory of free JSON", () => {
     expect(sizeOfMessage(message)).toBeLessThan(bytes * 2.5);
   });
 
-  it("of a body of zeros is a few times its bytes", () => {
+  it("the memory of free JSON of a body of zeros is a few times its bytes", () => {
     const text = `{"parts":[{"data":[${"0,".repeat(999_999)}0]}]}`;
     const { value: message, bytes } = heapOf((): Message => readJson(MessageSchema, JSON.parse(text)).message);
     expect(message.parts).toHaveLength(1);

@@ -39,11 +39,11 @@ describe("an answer keeps its content", () => {
     ],
     ["null comes before the content", withArtifact({ parts: [{ data: null, text: "x" }] }), whole],
     ["lists are null", { ...whole, history: null, metadata: null }, whole],
-  ])("when %s", (_, json, read) => {
+  ])("an answer keeps its content when %s", (_, json, read) => {
     expect(readTask(json)).toEqual({ json: read, violations: [] });
   });
 
-  it("reads null as data where nothing else is given", () => {
+  it("an answer with null has null as data where nothing else is given", () => {
     const json = withArtifact({ parts: [{ data: null }] });
     expect(readTask(json)).toEqual({ json, violations: [] });
   });
@@ -52,7 +52,7 @@ describe("an answer keeps its content", () => {
     ["2026-01-02T03:04:05.678901", "2026-01-02T03:04:05.678901Z"],
     ["2026-01-02 03:04:05", "2026-01-02T03:04:05.000Z"],
     ["2026-01-02T03:04:05+0200", "2026-01-02T01:04:05.000Z"],
-  ])("reads the time %s as %s", (given, timestamp) => {
+  ])("the time %s of an answer is read as %s", (given, timestamp) => {
     const { json, violations } = readTask({ ...task, status: { ...task.status, timestamp: given } });
     expect([json["status"], violations]).toEqual([{ ...task.status, timestamp }, []]);
   });
@@ -73,17 +73,20 @@ describe("an answer keeps its content", () => {
     [true, "TASK_STATE_UNSPECIFIED"],
     [{}, "TASK_STATE_UNSPECIFIED"],
     [null, "TASK_STATE_UNSPECIFIED"],
-  ])("reads the state %j as %s", (given, state) => {
+  ])("the state %j of an answer is read as %s", (given, state) => {
     const { json, violations } = readTask({ ...task, status: { state: given } });
     expect([json["status"], violations]).toEqual([{ state }, []]);
   });
 
-  it.each(["aGVs\nbG8=", "aGVs bG8=\r\n", "aGVsbG8", "aGVsbG8="])("reads the base64 %j, also of a request", (raw) => {
-    const { json } = readTask(withArtifact({ parts: [{ raw }] }));
-    expect(json).toEqual(withArtifact({ parts: [{ raw: "aGVsbG8=" }] }));
-    const message = { messageId: "m", role: "ROLE_USER", parts: [{ raw }] };
-    expect(readJson(SendMessageRequestSchema, { message }).violations).toEqual([]);
-  });
+  it.each(["aGVs\nbG8=", "aGVs bG8=\r\n", "aGVsbG8", "aGVsbG8="])(
+    "the base64 %j of an answer is read, also of a request",
+    (raw) => {
+      const { json } = readTask(withArtifact({ parts: [{ raw }] }));
+      expect(json).toEqual(withArtifact({ parts: [{ raw: "aGVsbG8=" }] }));
+      const message = { messageId: "m", role: "ROLE_USER", parts: [{ raw }] };
+      expect(readJson(SendMessageRequestSchema, { message }).violations).toEqual([]);
+    },
+  );
 });
 
 describe("an answer is refused", () => {
@@ -98,11 +101,11 @@ describe("an answer is refused", () => {
       withArtifact({ extensions: ["https://x.example"], metadata: "x" }),
       "artifacts[0].metadata",
     ],
-  ])("for %s", (_, json, field) => {
+  ])("an answer is refused for %s", (_, json, field) => {
     expect(readTask(json).violations.map((each) => each.field)).toEqual([field]);
   });
 
-  it("for unreadable metadata with a member of an extension that its call activated", () => {
+  it("an answer is refused for unreadable metadata with a member of an extension that its call activated", () => {
     const uri = "https://x.example";
     const json = { ...task, metadata: { [uri]: JSON.parse('{"__proto__":{}}') } };
     const active = readAnswer({}, { extensions: ["urn:other", uri] }, () => readTask(json));
@@ -111,14 +114,14 @@ describe("an answer is refused", () => {
     expect([other, readTask(json)]).toEqual(Array(2).fill({ json: task, violations: [] }));
   });
 
-  it("for its content even behind many members that are left out", () => {
+  it("an answer is refused for its content even behind many members that are left out", () => {
     const artifacts = Array.from({ length: 40 }, () => ({ artifactId: "a", name: 1, parts: [{ text: "x" }] }));
     const { violations } = readTask({ ...task, artifacts: [...artifacts, { artifactId: 7, parts: [] }] });
     expect(violations.map(({ field }) => field)).toEqual(["artifacts[40].artifactId"]);
   });
 });
 
-it("a member that is left out is reported with its path and the kind of its value", () => {
+it("a member of an answer that is left out is reported with its path and the kind of its value", () => {
   const json = { ...withArtifact({ name: 7, parts: [{ text: "x", filename: [] }] }), metadata: "x" };
   const members: object[] = [];
   readAnswer({ onLeftOut: (path, kind) => members.push({ path, kind }) }, {}, () => readTask(json));
@@ -136,7 +139,7 @@ it.each<[JsonObject, string]>([
   [{ role: "role_user" }, "message.role"],
   [{ parts: [{ text: "x", data: null }] }, "message.parts[0].data"],
   [{ parts: [{ text: "x", filename: 1 }] }, "message.parts[0].filename"],
-])("a request with %j is refused as before", (members, field) => {
+])("a request with %j is refused, though an answer with it is read", (members, field) => {
   const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "x" }], ...members };
   expect(readJson(SendMessageRequestSchema, { message }).violations.map((each) => each.field)).toEqual([field]);
 });

@@ -56,7 +56,7 @@ describe("a bad member", () => {
       "must be true or false, not a string",
     ],
     [{ message: { messageId: "a", message_id: "b" } }, "message.messageId", "is also given as message_id"],
-  ])("%j is named: %s %s", (json, field, description) => {
+  ])("the bad member of %j is named: %s %s", (json, field, description) => {
     expect(readJson(SendMessageRequestSchema, json).violations).toEqual([{ field, description }]);
   });
 
@@ -64,19 +64,19 @@ describe("a bad member", () => {
   it.each<[JsonValue, string]>([
     ["TASK_STATE_RUNNING", states],
     [99, states],
-  ])("of an unknown state %j lists the states", (status, description) => {
+  ])("the error for the unknown state %j lists the states", (status, description) => {
     expect(readJson(ListTasksRequestSchema, { status }).violations).toEqual([{ field: "status", description }]);
   });
 
   it.each<[JsonValue, string]>([
     ["yesterday", "must be an ISO 8601 time such as 2026-03-04T05:06:07.000Z"],
     [1777709730, "must be an ISO 8601 time, not a number"],
-  ])("of time %j describes the expected format", (statusTimestampAfter, description) => {
+  ])("the error for the time %j describes the expected format", (statusTimestampAfter, description) => {
     const { violations } = readJson(ListTasksRequestSchema, { statusTimestampAfter });
     expect(violations).toEqual([{ field: "statusTimestampAfter", description }]);
   });
 
-  it("does not hide the others", () => {
+  it("a bad member does not hide the others", () => {
     const { violations } = readJson(SendMessageRequestSchema, {
       tenant: 1,
       message: { role: "x", parts: [{ text: 1 }, 2] },
@@ -89,12 +89,12 @@ describe("a bad member", () => {
     ]);
   });
 
-  it("is one of twenty at most", () => {
+  it("bad members are named up to twenty", () => {
     const parts = Array.from({ length: 1000 }, () => 1);
     expect(readJson(SendMessageRequestSchema, { message: { parts } }).violations).toHaveLength(20);
   });
 
-  it("is cut in the message when its name is long", () => {
+  it("a bad member is cut in the message when its name is long", () => {
     const [violation] = readJson(SendMessageRequestSchema, { metadata: { ["k".repeat(5000)]: "\ud800" } }).violations;
     expect(violation?.field).toBe(`metadata.${"k".repeat(64)}…`);
   });
@@ -115,7 +115,7 @@ describe("valid input is read", () => {
     [{ status: null, pageSize: null, tenant: null, statusTimestampAfter: null }, {}],
     [{ includeArtifacts: false }, { includeArtifacts: false }],
     [{ statusTimestampAfter: "2026-03-04T07:06:07.1+02:00" }, { statusTimestampAfter: "2026-03-04T05:06:07.100Z" }],
-  ])("%j as %j", (json, expected) => {
+  ])("the input %j is read as %j", (json, expected) => {
     const { message, violations } = readJson(ListTasksRequestSchema, json);
     expect(violations).toEqual([]);
     expect(writeJson(ListTasksRequestSchema, message)).toEqual(expected);
@@ -126,17 +126,20 @@ describe("valid input is read", () => {
     ["aGVsbG8", "aGVsbG8="],
     ["_-8", "/+8="],
     ["", ""],
-  ])("bytes %j as %j", (raw, expected) => {
+  ])("the bytes %j are read as %j", (raw, expected) => {
     const { message, violations } = readJson(PartSchema, { raw });
     expect(violations).toEqual([]);
     expect(writeJson(PartSchema, message)).toEqual({ raw: expected });
   });
 
-  it.each<[JsonValue]>([[null], [7], ["x"], [false], [[1, "x", null, { a: {} }]], [{}]])("data %j", (data) => {
-    const { message } = readJson(PartSchema, { data });
-    expect(equals(PartSchema, fromBinary(PartSchema, toBinary(PartSchema, message)), message)).toBe(true);
-    expect(writeJson(PartSchema, message)).toEqual({ data });
-  });
+  it.each<[JsonValue]>([[null], [7], ["x"], [false], [[1, "x", null, { a: {} }]], [{}]])(
+    "the data %j is read",
+    (data) => {
+      const { message } = readJson(PartSchema, { data });
+      expect(equals(PartSchema, fromBinary(PartSchema, toBinary(PartSchema, message)), message)).toBe(true);
+      expect(writeJson(PartSchema, message)).toEqual({ data });
+    },
+  );
 
   it("free JSON stays the object that it was", () => {
     const metadata = { a: { constructor: null, toString: [null] } };
@@ -148,31 +151,31 @@ describe("depth", () => {
   const nested = (levels: number): JsonValue => (levels === 0 ? 1 : { a: nested(levels - 1) });
 
   // Requirements: V1-EXT-10
-  it.each(["metadata", "data"])("of %s is counted from the outermost object", (name) => {
+  it.each(["metadata", "data"])("the depth of %s is counted from the outermost object", (name) => {
     expect(readJson(PartSchema, { [name]: nested(63) }).violations).toEqual([]);
     const [violation] = readJson(PartSchema, { [name]: nested(64) }).violations;
     expect(violation?.description).toBe("must not be nested deeper than 64 levels");
   });
 
-  it("can be limited further", () => {
+  it("the depth of JSON can be limited further", () => {
     expect(readJson(PartSchema, { data: [[1]] }, { maxDepth: 3 }).violations).toEqual([]);
     expect(readJson(PartSchema, { data: [[[1]]] }, { maxDepth: 3 }).violations).toHaveLength(1);
   });
 
-  it("is the same in binary", () => {
+  it("the depth of JSON is the same in binary", () => {
     const { message } = readJson(SendMessageRequestSchema, { metadata: nested(63) });
     expect(fromBinary(SendMessageRequestSchema, toBinary(SendMessageRequestSchema, message), decodeOptions)).toEqual(
       message,
     );
   });
 
-  it("of a member that is ignored does not matter", () => {
+  it("the depth of a member that is ignored does not matter", () => {
     expect(readJson(PartSchema, { text: "x", other: nested(500) }).violations).toEqual([]);
   });
 });
 
 // Requirements: V1-EXT-10, V1-SEC-24
-it("never touches a prototype", () => {
+it("the JSON reader never touches a prototype", () => {
   const json = JSON.parse(
     '{"__proto__":{"polluted":1},"name":"n","securitySchemes":{"__proto__":{"mtlsSecurityScheme":{}}}}',
   );
@@ -182,7 +185,7 @@ it("never touches a prototype", () => {
   expect(Reflect.get({}, "polluted")).toBeUndefined();
 });
 
-it("reads peers' replies leniently: unknown enum words are unspecified, broken text is repaired", () => {
+it("the JSON reader reads replies leniently: unknown enum words are unspecified, broken text is repaired", () => {
   const json = { state: "TASK_STATE_PAUSED", message: { messageId: "a\ud800", metadata: { k: "\ud800" } } };
   const { message, violations } = readJson(TaskStatusSchema, json, { lenient: true });
   expect(violations).toEqual([]);

@@ -15,7 +15,7 @@ const types = [
 describe.each(types)("%s", (_, desc) => {
   const message = arbitraryMessage(desc);
 
-  it("is read back from its JSON as it was, and works in binary", () => {
+  it("a message is read back from its JSON as it was, and works in binary", () => {
     fc.assert(
       fc.property(message, (original) => {
         const { message: read, violations } = readJson(desc, throughText(writeJson(desc, original)));
@@ -27,7 +27,7 @@ describe.each(types)("%s", (_, desc) => {
     );
   });
 
-  it("is read exactly as protobuf-es reads it, down to the shape of the objects", () => {
+  it("a message is read exactly as protobuf-es reads it, down to the shape of the objects", () => {
     fc.assert(
       fc.property(message, (original) => {
         const json = throughText(toJson(desc, original));
@@ -37,7 +37,7 @@ describe.each(types)("%s", (_, desc) => {
     );
   });
 
-  it("is written as protobuf-es reads it", () => {
+  it("a message is written as protobuf-es reads it", () => {
     fc.assert(
       fc.property(message, (original) => {
         expect(equals(desc, fromJson(desc, throughText(writeJson(desc, original))), original)).toBe(true);
@@ -50,7 +50,7 @@ describe.each(types)("%s", (_, desc) => {
 describe.each(operations.map((operation) => [operation.method, operation] as const))("%s", (_, operation) => {
   const codec = v1.jsonRpc?.codec(operation);
 
-  it("refuses anything but its request with an A2AError", () => {
+  it("an operation refuses anything but its request with an A2AError", () => {
     fc.assert(
       fc.property(spoiltJson(operation.input), (json) => {
         try {
@@ -64,7 +64,7 @@ describe.each(operations.map((operation) => [operation.method, operation] as con
     );
   });
 
-  it("takes no JSON that protobuf-es would not take", () => {
+  it("an operation takes no JSON that protobuf-es would not take", () => {
     fc.assert(
       fc.property(spoiltJson(operation.input), (json) => {
         const { message, violations } = readJson(operation.input, json);
@@ -77,7 +77,7 @@ describe.each(operations.map((operation) => [operation.method, operation] as con
     );
   });
 
-  it("reads a reply, or reports that it cannot, whatever a peer sends", () => {
+  it("an operation reads a reply, or reports that it cannot, whatever a peer sends", () => {
     fc.assert(
       fc.property(spoiltJson(operation.output), (json) => {
         try {

@@ -27,7 +27,7 @@ describe("REQUIRED members are written even when they are empty", () => {
       },
     ],
     [a2a.AgentCapabilitiesSchema, {}],
-  ])("%s", (desc, json) => {
+  ])("the REQUIRED members of %s are written even when they are empty", (desc, json) => {
     expect(writeJson(desc, create(desc))).toEqual(json);
   });
 });
@@ -40,12 +40,12 @@ describe("members with presence are written when they are set", () => {
     [a2a.PartSchema, { content: { case: "raw", value: new Uint8Array(0) } }, { raw: "" }],
     [a2a.SecuritySchemeSchema, { scheme: { case: "mtlsSecurityScheme", value: {} } }, { mtlsSecurityScheme: {} }],
     [a2a.PartSchema, { metadata: {} }, { metadata: {} }],
-  ])("%s %j", (desc, init, json) => {
+  ])("members of %s with presence are written when they are set: %j", (desc, init, json) => {
     expect(writeJson(desc, create(desc, init as never))).toEqual(json);
   });
 });
 
-it("writes times with three digits, and with more when they are needed", () => {
+it("the JSON writer writes times with three digits, and with more when they are needed", () => {
   const status = (nanos: number) => create(a2a.TaskStatusSchema, { timestamp: { seconds: 1777709730n, nanos } });
   const timestampOf = (nanos: number) => writeJson(a2a.TaskStatusSchema, status(nanos))["timestamp"];
   expect(timestampOf(0)).toBe("2026-05-02T08:15:30.000Z");
@@ -54,12 +54,12 @@ it("writes times with three digits, and with more when they are needed", () => {
   expect(timestampOf(7)).toBe("2026-05-02T08:15:30.000000007Z");
 });
 
-it("writes the number of a state that has no name here", () => {
+it("the JSON writer writes the number of a state that has no name here", () => {
   const status = fromBinary(a2a.TaskStatusSchema, Uint8Array.of(8, 77));
   expect(writeJson(a2a.TaskStatusSchema, status)).toEqual({ state: 77 });
 });
 
-it("writes a name that would be a prototype as the member that it is", () => {
+it("the JSON writer writes a name that would be a prototype as the member that it is", () => {
   // A part whose data has a member `__proto__`, which only the binary form can produce.
   const part = fromBinary(a2a.PartSchema, Buffer.from("22112a0f0a0d0a095f5f70726f746f5f5f1200", "hex"));
   expect(JSON.stringify(writeJson(a2a.PartSchema, part))).toBe('{"data":{"__proto__":null}}');

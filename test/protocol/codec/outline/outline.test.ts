@@ -50,19 +50,19 @@ function saidOf(file: DescFile): object {
 }
 
 describe.each(schemas)("descriptors made of the outline of $name", ({ outlined, whole, required: count }) => {
-  it("describe the service and its messages exactly as the whole schema does", () => {
+  it("descriptors made of an outline describe the service and its messages exactly as the whole schema does", () => {
     expect(outlined.messages.length).toBeGreaterThan(40);
     expect(saidOf(outlined)).toEqual(saidOf(whole));
   });
 
-  it("describe the types of protobuf exactly as the whole schema does", () => {
+  it("descriptors made of an outline describe the types of protobuf exactly as the whole schema does", () => {
     const own = outlined.dependencies;
     const originals = whole.dependencies.filter(({ name }) => own.some((file) => file.name === name));
     expect(own.map(({ name }) => name)).toEqual(originals.map(({ name }) => name));
     expect(own.map(saidOf)).toEqual(originals.map(saidOf));
   });
 
-  it("require the fields that the schema calls required, and no other", () => {
+  it("descriptors made of an outline require the fields that the schema calls required, and no other", () => {
     const named = (file: DescFile, test: (field: DescField) => boolean) =>
       file.messages.flatMap(({ fields }) => fields.filter(test).map(String));
     const required = named(whole, (field) => getOption(field, field_behavior).includes(FieldBehavior.REQUIRED));
@@ -73,7 +73,7 @@ describe.each(schemas)("descriptors made of the outline of $name", ({ outlined, 
 });
 
 describe("descriptors made of an outline", () => {
-  it("have the JSON names that a schema gives its fields", () => {
+  it("descriptors made of an outline have the JSON names that a schema gives its fields", () => {
     const named = OldService.file.messages.flatMap(({ fields }) =>
       fields
         .filter(({ jsonName, localName }) => jsonName !== localName)
@@ -87,7 +87,7 @@ describe("descriptors made of an outline", () => {
     ]);
   });
 
-  it("have the HTTP rules of the schema", () => {
+  it("descriptors made of an outline have the HTTP rules of the schema", () => {
     const routes = httpRoutes(operations).map(
       ({ operation, verb, segments, suffix, hasBody }) =>
         `${operation.name} ${verb} /${segments.map((at) => ("field" in at ? `{${at.field}}` : at.literal)).join("/")}${suffix} ${hasBody ? "*" : ""}`,
@@ -110,7 +110,7 @@ describe("descriptors made of an outline", () => {
     expect(routes.toSorted()).toEqual(meant.toSorted());
   });
 
-  it("cannot be made of nothing", () => {
+  it("descriptors cannot be made of nothing", () => {
     expect(() => fileFromOutlines([])).toThrow(TypeError);
   });
 });

@@ -28,7 +28,7 @@ const overTheWire = (json: unknown): JsonValue | undefined =>
 const named = operations.map(({ name }) => name).filter((name) => name !== "listTasks");
 
 describe("requests", () => {
-  it.each(named)("of %s survive the round trip", (name) => {
+  it.each(named)("kind-JSON requests of %s survive the round trip", (name) => {
     const { input } = findOperation(name);
     fc.assert(
       fc.property(arbitraryCarried(input, true), (request) => {
@@ -47,7 +47,7 @@ describe("replies", () => {
     "createTaskPushNotificationConfig",
     "getTaskPushNotificationConfig",
     "deleteTaskPushNotificationConfig",
-  ] as const)("of %s survive the round trip", (name) => {
+  ] as const)("kind-JSON replies of %s survive the round trip", (name) => {
     const { output } = findOperation(name);
     fc.assert(
       fc.property(arbitraryCarried(output), (reply) => {
@@ -58,7 +58,7 @@ describe("replies", () => {
     );
   });
 
-  it("of a send survive the round trip", () => {
+  it("kind-JSON replies of a send survive the round trip", () => {
     const codec = codecOf("sendMessage");
     fc.assert(
       fc.property(arbitraryCarried(findOperation("sendMessage").output), (reply) => {
@@ -68,7 +68,7 @@ describe("replies", () => {
     );
   });
 
-  it("list configurations as a bare array of all of them", () => {
+  it("kind-JSON replies list configurations as a bare array of all of them", () => {
     const codec = codecOf("listTaskPushNotificationConfigs");
     fc.assert(
       fc.property(fc.array(arbitraryCarried(TaskPushNotificationConfigSchema), { maxLength: 3 }), (configs) => {
@@ -82,7 +82,7 @@ describe("replies", () => {
   });
 });
 
-it("reads every event as it was written", () => {
+it("the kind-JSON codec reads every event as it was written", () => {
   const operation = findOperation("subscribeToTask");
   fc.assert(
     fc.property(arbitraryCarried(StreamResponseSchema), (response) => {
@@ -97,7 +97,7 @@ it("reads every event as it was written", () => {
 
 describe("what a peer writes", () => {
   // Requirements: V03-TASK-6, IOP-8
-  it("survives the round trip: tasks", () => {
+  it("a task that a peer writes survives the round trip of kind-JSON", () => {
     const codec = codecOf("getTask");
     fc.assert(
       fc.property(arbitraryKindTask, (task) => {
@@ -107,7 +107,7 @@ describe("what a peer writes", () => {
     );
   });
 
-  it("survives the round trip: messages of callers", () => {
+  it("a message that a caller writes survives the round trip of kind-JSON", () => {
     const codec = codecOf("sendMessage");
     fc.assert(
       fc.property(arbitraryKindMessage("user"), fc.boolean(), (message, blocking) => {
@@ -117,7 +117,7 @@ describe("what a peer writes", () => {
     );
   });
 
-  it("survives the round trip: events, except for `final`", () => {
+  it("an event that a peer writes survives the round trip of kind-JSON, except for `final`", () => {
     const operation = findOperation("subscribeToTask");
     fc.assert(
       fc.property(arbitraryKindEvent, ({ final, ...event }) => {
@@ -145,33 +145,36 @@ describe("what kind-JSON has no place for", () => {
   it.each([
     { case: "text", value: "hi" },
     { case: "data", value: valueFromJson({ a: 1 }, { maxDepth: 9, lenient: false, violations: [] }, 1) },
-  ] as const)("is lost: media type and name of a $case part", (content) => {
+  ] as const)("the media type and name of a $case part, which kind-JSON has no place for, are lost", (content) => {
     const part = create(PartSchema, { content, mediaType: "text/x", filename: "x.txt" });
     expect(throughSend(part)).toEqual({ ...part, mediaType: "", filename: "" });
   });
 
   // Requirements: V03-MSG-4, IOP-11
-  it.each([7, "text", true, null, [1, [null]]])("is wrapped under a flag and unwrapped again: data %j", (json) => {
-    const value = valueFromJson(json, { maxDepth: 9, lenient: false, violations: [] }, 1);
-    const part = create(PartSchema, { content: { case: "data", value }, metadata: { own: 1 } });
-    expect(codecOf("sendMessage").writeRequest(sendOf(part))).toMatchObject({
-      message: { parts: [{ kind: "data", data: { value: json }, metadata: { own: 1, data_part_compat: true } }] },
-    });
-    expect(throughSend(part)).toEqual(part);
-  });
+  it.each([7, "text", true, null, [1, [null]]])(
+    "data that is no object is wrapped in kind-JSON under a flag and unwrapped again: %j",
+    (json) => {
+      const value = valueFromJson(json, { maxDepth: 9, lenient: false, violations: [] }, 1);
+      const part = create(PartSchema, { content: { case: "data", value }, metadata: { own: 1 } });
+      expect(codecOf("sendMessage").writeRequest(sendOf(part))).toMatchObject({
+        message: { parts: [{ kind: "data", data: { value: json }, metadata: { own: 1, data_part_compat: true } }] },
+      });
+      expect(throughSend(part)).toEqual(part);
+    },
+  );
 
-  it("is lost: the tenant", () => {
+  it("the tenant, which kind-JSON has no place for, is lost", () => {
     const codec = codecOf("getTask");
     const request = create(GetTaskRequestSchema, { tenant: "north", id: "t" });
     expect(codec.writeRequest(request)).toEqual({ id: "t" });
   });
 
-  it("is lost: whether there was an empty configuration", () => {
+  it("whether there was an empty configuration is lost in kind-JSON", () => {
     const written = codecOf("sendMessage").writeRequest(sendOf(create(PartSchema)));
     expect(written).toMatchObject({ configuration: { blocking: true, acceptedOutputModes: [] } });
   });
 
-  it("is refused without a call: the list of tasks", () => {
+  it("the list of tasks, which kind-JSON has no place for, is refused without a call", () => {
     const codec = codecOf("listTasks");
     const unsupported = expect.objectContaining({ code: "unsupportedOperation" });
     expect(() => codec.writeRequest(create(findOperation("listTasks").input))).toThrow(unsupported);
@@ -183,7 +186,7 @@ describe("what kind-JSON has no place for", () => {
 });
 
 describe("what the model has no place for", () => {
-  it("is lost: authentication schemes after the first", () => {
+  it("authentication schemes of kind-JSON after the first, which the model has no place for, are lost", () => {
     const codec = codecOf("createTaskPushNotificationConfig");
     const authentication = { schemes: ["Bearer", "Basic"], credentials: "s" };
     const params = { taskId: "t", pushNotificationConfig: { url: "https://h", authentication } };
@@ -199,13 +202,13 @@ describe("what the model has no place for", () => {
     ["getTaskPushNotificationConfig", { id: "t", pushNotificationConfigId: "c" }],
     ["listTaskPushNotificationConfigs", { id: "t" }],
     ["deleteTaskPushNotificationConfig", { id: "t", pushNotificationConfigId: "c" }],
-  ] as const)("is lost: metadata of %s", (name, params) => {
+  ] as const)("the kind-JSON metadata of %s, which the model has no place for, is lost", (name, params) => {
     const codec = codecOf(name);
     expect(codec.writeRequest(codec.readRequest({ ...params, metadata: { why: "so" } }))).toEqual(params);
   });
 
   // Requirements: V03-TASK-2
-  it("is unknown: a state that it has no word for", () => {
+  it("a kind-JSON state that the model has no word for is unknown", () => {
     const task = codecOf("getTask").readReply({ kind: "task", id: "t", contextId: "c", status: { state: "paused" } });
     expect(task).toMatchObject({ status: { state: TaskState.UNSPECIFIED } });
     expect(codecOf("getTask").writeReply(task, task)).toMatchObject({ status: { state: "unknown" } });

@@ -21,7 +21,7 @@ describe("a reply without kind is identified by its members:", () => {
     [{ id: "t", contextId: "c", status }, "task"],
     [{ messageId: "m", parts: [part] }, "message"],
     [{ role: "agent", parts: [part] }, "message"],
-  ])("%j is a %s", (json, kind) => {
+  ])("a reply without kind is identified by its members: %j is a %s", (json, kind) => {
     expect(read("sendMessage", json)).toMatchObject({ payload: { case: kind } });
   });
 
@@ -31,14 +31,14 @@ describe("a reply without kind is identified by its members:", () => {
     [{ taskId: "t", artifact: { artifactId: "a", parts: [part] } }, "artifactUpdate"],
     [{ id: "t", contextId: "c", status }, "task"],
     [{ messageId: "m", parts: [part] }, "message"],
-  ])("the event %j is a %s", (json, kind) => {
+  ])("an event without kind is identified by its members: %j is a %s", (json, kind) => {
     const items = adapter.readStream(findOperation("subscribeToTask")).read(json);
     expect(items).toMatchObject([{ response: { payload: { case: kind } } }]);
   });
 });
 
 describe("replies are read leniently:", () => {
-  it("a message without an id gets the same one whenever it is read", () => {
+  it("a kind-JSON message without an id gets the same one whenever it is read", () => {
     const message = { role: "agent", parts: [part] };
     const task = { kind: "task", id: "t", contextId: "c", status: { state: "working", message }, history: [message] };
     const [first, second] = [readTask(task), readTask(structuredClone(task))];
@@ -61,11 +61,11 @@ describe("replies are read leniently:", () => {
     [7, TaskState.REJECTED],
     [99, TaskState.UNSPECIFIED],
     [null, TaskState.UNSPECIFIED],
-  ])("the state %j", (state, meant) => {
+  ])("a kind-JSON reply with the state %j is read leniently", (state, meant) => {
     expect(readTask({ id: "t", contextId: "c", status: { state } }).status?.state).toBe(meant);
   });
 
-  it("a message of a role that we do not know is the agent's", () => {
+  it("a kind-JSON message of a role that we do not know is the agent's", () => {
     expect(read("sendMessage", { kind: "message", messageId: "m", role: "model", parts: [part] })).toMatchObject({
       payload: { value: { role: Role.AGENT } },
     });
@@ -80,23 +80,23 @@ describe("replies are read leniently:", () => {
     [{ type: "file", file: { data: "SzQ=" } }, { case: "raw" }],
     [{ kind: "file", file: { bytes: "SzQ=", uri: "https://a" } }, { case: "raw" }],
     [{ kind: "video" }, { case: undefined }],
-  ])("the part %j", (wirePart, content) => {
+  ])("a kind-JSON reply with the part %j is read leniently", (wirePart, content) => {
     expect(read("sendMessage", { kind: "message", messageId: "m", parts: [wirePart] })).toMatchObject({
       payload: { value: { parts: [{ content }] } },
     });
   });
 
-  it("members that we do not know, and broken Unicode", () => {
+  it("a kind-JSON reply with unknown members and broken Unicode is read leniently", () => {
     expect(readTask({ kind: "task", id: "t\ud800", contextId: "c", status, mood: "good" })).toMatchObject({
       id: "t\ufffd",
     });
   });
 
-  it.each([undefined, null, {}, true])("a delete that is answered with %j", (json) => {
+  it.each([undefined, null, {}, true])("a kind-JSON delete that is answered with %j is read leniently", (json) => {
     expect(read("deleteTaskPushNotificationConfig", json)).toEqual({ $typeName: "google.protobuf.Empty" });
   });
 
-  it("a push configuration alone", () => {
+  it("a kind-JSON reply that is a push configuration alone is read leniently", () => {
     const codec = adapter.codec(findOperation("getTaskPushNotificationConfig"));
     const request = codec.readRequest({ id: "t", pushNotificationConfigId: "c" });
     expect(codec.readReply({ id: "c", url: "https://h" }, request)).toMatchObject({
@@ -122,13 +122,13 @@ describe("what cannot be read at all is an invalidAgentResponse:", () => {
     ["listTaskPushNotificationConfigs", {}],
     ["listTaskPushNotificationConfigs", [7]],
     ["getExtendedAgentCard", 7],
-  ] as const)("%s %j", (name, json) => {
+  ] as const)("a kind-JSON reply that cannot be read at all is an invalidAgentResponse: %s %j", (name, json) => {
     expect(() => read(name, json as JsonValue | undefined)).toThrow(
       expect.objectContaining({ code: "invalidAgentResponse" }),
     );
   });
 
-  it("and names the member as the peer knows it", () => {
+  it("an invalidAgentResponse names the kind-JSON member as the peer knows it", () => {
     const parts = [{ kind: "file", file: { bytes: 7 } }];
     expect(() => read("sendMessage", { kind: "message", messageId: "m", parts })).toThrow(
       "message.parts[0].file.bytes must be a base64 string, not a number",
@@ -147,12 +147,12 @@ describe("a time", () => {
     ["2025-05-04T08:00:00.1234567890123Z", "2025-05-04T08:00:00.123456789Z"],
     ["2025-05-04T08:00", "2025-05-04T08:00:00Z"],
     ["2025-05-04", "2025-05-04T00:00:00Z"],
-  ])("%s is %s", (text, time) => {
+  ])("the kind-JSON time %s is %s", (text, time) => {
     expect(isoTime(text)).toBe(time);
   });
 
   it.each(["yesterday", "", "2025-02-30T00:00:00Z", "2025-05-04T24:00:00Z", "1746345600", "May 4, 2025"])(
-    "%j is left out",
+    "the kind-JSON time %j is left out",
     (timestamp) => {
       expect(isoTime(timestamp)).toBeUndefined();
       const task = readTask({ id: "t", contextId: "c", status: { ...status, timestamp } });
@@ -160,7 +160,7 @@ describe("a time", () => {
     },
   );
 
-  it("without a zone is one of UTC, and is written with it", () => {
+  it("a kind-JSON time without a zone is one of UTC, and is written with it", () => {
     const task = readTask({ id: "t", contextId: "c", status: { ...status, timestamp: "2025-05-04T08:00:00.25" } });
     expect(adapter.codec(findOperation("getTask")).writeReply(task, task)).toMatchObject({
       status: { timestamp: "2025-05-04T08:00:00.250Z" },
@@ -195,7 +195,7 @@ describe("any JSON", () => {
     }
   };
 
-  it.each(operations.map(({ name }) => name))("as %s is read or refused by an A2AError", (name) => {
+  it.each(operations.map(({ name }) => name))("any JSON as %s is read or refused by an A2AError", (name) => {
     const operation = findOperation(name);
     const codec = adapter.codec(operation);
     fc.assert(
@@ -213,7 +213,7 @@ describe("any JSON", () => {
     );
   });
 
-  it("however deep, is read or refused by an A2AError", () => {
+  it("any JSON, however deep, is read or refused by an A2AError", () => {
     const deep = JSON.parse(`${'{"parts":[{"data":'.repeat(50_000)}0${"}]}".repeat(50_000)}`) as JsonObject;
     for (const { name } of operations) {
       const codec = adapter.codec(findOperation(name));

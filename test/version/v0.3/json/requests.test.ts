@@ -92,20 +92,20 @@ describe("a request that is wrong names the field as its caller knows it", () =>
     ["getExtendedAgentCard", "x", [""]],
   ];
 
-  it.each(cases)("%s %j", (name, params, fields) => {
+  it.each(cases)("a wrong kind-JSON request names the field as its caller knows it: %s %j", (name, params, fields) => {
     const error = failureOf(() => codecs(findOperation(name)).readRequest(params));
     expect(error).toMatchObject({ code: "invalidParams" });
     expect(new Set(error.violations.map(({ field }) => field))).toEqual(new Set(fields));
   });
 
-  it("and reports it in its version's terms", () => {
+  it("a wrong kind-JSON request is reported in its version's terms", () => {
     const error = failureOf(() =>
       codecs(findOperation("sendMessage")).readRequest({ message: { ...message, role: "agent" } }),
     );
     expect(error.message).toBe("invalid parameters: message.role must be user in a request");
   });
 
-  it("but leaves names inside of free JSON alone", () => {
+  it("a wrong kind-JSON request leaves names inside of free JSON alone", () => {
     const metadata = { parts: [{ raw: "\ud800" }] };
     const error = failureOf(() => codecs(findOperation("cancelTask")).readRequest({ id: "t", metadata }));
     expect(error.violations).toEqual([expect.objectContaining({ field: "metadata.parts[0].raw" })]);
@@ -118,49 +118,52 @@ describe("sloppy input is read as intended:", () => {
   const whole = read({ message });
 
   // Requirements: V03-MSG-5
-  it("a message without kind", () => {
+  it("a kind-JSON message without kind is read as intended", () => {
     const { kind: _, ...rest } = message;
     expect(read({ message: rest })).toEqual(whole);
   });
 
   // Requirements: V03-MSG-5
-  it("parts that name their kind as type", () => {
+  it("kind-JSON parts that name their kind as type are read as intended", () => {
     const parts = [{ type: "text", text: "hi" }];
     expect(read({ message: { ...message, parts } })).toEqual(whole);
   });
 
-  it.each([{ text: "hi" }, { text: "hi", file: null, data: null, kind: null }])("a part with neither: %j", (json) => {
-    expect(read({ message: { ...message, parts: [json] } })).toEqual(whole);
-  });
+  it.each([{ text: "hi" }, { text: "hi", file: null, data: null, kind: null }])(
+    "a kind-JSON part with neither kind nor type is read as intended: %j",
+    (json) => {
+      expect(read({ message: { ...message, parts: [json] } })).toEqual(whole);
+    },
+  );
 
   it.each([{ data: "SzQ=" }, { fileWithBytes: "SzQ=" }, { bytes: "SzQ" }, { bytes: "SzQ=", uri: null }] as const)(
-    "file bytes as %j",
+    "kind-JSON file bytes are read as intended as %j",
     (file) => {
       expect(read(withPart({ kind: "file", file }))).toEqual(read(withPart({ kind: "file", file: { bytes: "SzQ=" } })));
     },
   );
 
-  it("bytes in the URL-safe alphabet", () => {
+  it("kind-JSON bytes in the URL-safe alphabet are read as intended", () => {
     const bytes = read(withPart({ kind: "file", file: { bytes: "--__" } }));
     expect(bytes).toEqual(read(withPart({ kind: "file", file: { bytes: "++//" } })));
   });
 
-  it("a file by fileWithUri", () => {
+  it("a kind-JSON file by fileWithUri is read as intended", () => {
     const uri = read(withPart({ kind: "file", file: { uri: "https://a" } }));
     expect(read(withPart({ kind: "file", file: { fileWithUri: "https://a" } }))).toEqual(uri);
   });
 
-  it("a messageId beside the message", () => {
+  it("a messageId beside the kind-JSON message is read as intended", () => {
     const { messageId, ...rest } = message;
     expect(read({ message: rest, messageId })).toEqual(whole);
   });
 
-  it("a message without role", () => {
+  it("a kind-JSON message without role is read as intended", () => {
     const { role: _, ...rest } = message;
     expect(read({ message: rest })).toEqual(whole);
   });
 
-  it("null for every optional member", () => {
+  it("null for every optional kind-JSON member is read as intended", () => {
     const nothing = { taskId: null, contextId: null, referenceTaskIds: null, extensions: null, metadata: null };
     const configuration = { acceptedOutputModes: null, historyLength: null, blocking: null };
     expect(read({ message: { ...message, ...nothing }, configuration, metadata: null })).toEqual(
@@ -168,19 +171,19 @@ describe("sloppy input is read as intended:", () => {
     );
   });
 
-  it("an empty list of authentication schemes, as none", () => {
+  it("an empty kind-JSON list of authentication schemes is read as none", () => {
     const set = codecs(findOperation("createTaskPushNotificationConfig"));
     const body = { taskId: "t", pushNotificationConfig: { ...config, authentication: { schemes: [] } } };
     expect(set.readRequest(body)).toEqual(set.readRequest({ taskId: "t", pushNotificationConfig: config }));
   });
 
-  it("a push configuration whose task is named by id", () => {
+  it("a kind-JSON push configuration whose task is named by id is read as intended", () => {
     const set = codecs(findOperation("createTaskPushNotificationConfig"));
     const meant = set.readRequest({ taskId: "t", pushNotificationConfig: config });
     expect(set.readRequest({ id: "t", pushNotificationConfig: config })).toEqual(meant);
   });
 
-  it("no params at all where there are none", () => {
+  it("a kind-JSON call needs no params at all where there are none", () => {
     expect(codecs(findOperation("getExtendedAgentCard")).readRequest(undefined)).toMatchObject({ tenant: "" });
   });
 });
@@ -191,7 +194,7 @@ describe("whether a send waits", () => {
     [{ configuration: {} }, false],
     [{ configuration: { blocking: true } }, false],
     [{ configuration: { blocking: false } }, true],
-  ])("%j", (fields, returnsAtOnce) => {
+  ])("whether a kind-JSON send waits is read from its fields: %j", (fields, returnsAtOnce) => {
     const request = codecs(findOperation("sendMessage")).readRequest({ message, ...fields });
     const { configuration } = request as { configuration?: { returnImmediately: boolean } };
     expect(configuration?.returnImmediately ?? false).toBe(returnsAtOnce);
@@ -201,7 +204,7 @@ describe("whether a send waits", () => {
     [undefined, undefined],
     [0, 0],
     [3, 3],
-  ])("a history length of %j is %j", (historyLength, meant) => {
+  ])("a kind-JSON history length of %j is %j", (historyLength, meant) => {
     const configuration = historyLength === undefined ? {} : { historyLength };
     const request = codecs(findOperation("sendMessage")).readRequest({ message, configuration });
     expect((request as { configuration?: { historyLength?: number } }).configuration?.historyLength).toBe(meant);

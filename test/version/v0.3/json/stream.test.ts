@@ -25,21 +25,21 @@ describe("the end of a stream is marked", () => {
   const terminal = [TaskState.COMPLETED, TaskState.CANCELED, TaskState.FAILED, TaskState.REJECTED];
 
   // Requirements: V03-SSE-4
-  it.each(terminal)("with the terminal state %i", (state) => {
+  it.each(terminal)("the end of a 0.3 stream is marked with the terminal state %i", (state) => {
     expect(finals("subscribeToTask", subscribe, [task(TaskState.WORKING), status(state)])).toEqual([undefined, true]);
   });
 
-  it("with a question, in the stream of the message that began the work", () => {
+  it("the end of a 0.3 stream is marked with a question, in the stream of the message that began the work", () => {
     const items = [task(TaskState.SUBMITTED), status(TaskState.WORKING), event(inputRequired("Which?"))];
     expect(finals("sendStreamingMessage", send(), items)).toEqual([undefined, false, true]);
   });
 
-  it("with a question, in the stream of the message that answers the one before", () => {
+  it("the end of a 0.3 stream is marked with a question, also behind the answer to another", () => {
     const items = [task(TaskState.INPUT_REQUIRED), status(TaskState.WORKING), event(inputRequired("And which?"))];
     expect(finals("sendStreamingMessage", send("t"), items)).toEqual([undefined, false, true]);
   });
 
-  it("not with a question to a caller whose message came before", () => {
+  it("the end of a 0.3 stream is not marked with a question to a caller whose message came before", () => {
     const items = [
       task(TaskState.WORKING),
       event(inputRequired("Which?")),
@@ -49,19 +49,19 @@ describe("the end of a stream is marked", () => {
     expect(finals("sendStreamingMessage", send("t"), items)).toEqual([undefined, false, false, true]);
   });
 
-  it("not with a question in a subscription, which continues", () => {
+  it("a question does not mark the end of a 0.3 subscription, which continues", () => {
     const items = [task(TaskState.WORKING), event(inputRequired("Which?")), status(TaskState.COMPLETED)];
     expect(finals("subscribeToTask", subscribe, items)).toEqual([undefined, false, true]);
   });
 
   // Requirements: IOP-9
-  it("once only", () => {
+  it("the end of a 0.3 stream is marked once only", () => {
     const items = [task(TaskState.WORKING), status(TaskState.COMPLETED), status(TaskState.FAILED)];
     expect(finals("subscribeToTask", subscribe, items)).toEqual([undefined, true, false]);
   });
 
   // Requirements: V03-SSE-4, IOP-9
-  it("by one more status with the last one known, when the stream just ends", () => {
+  it("the end of a 0.3 stream is marked by one more status with the last one known, when the stream just ends", () => {
     const writer = kindJsonStreamWriter(findOperation("sendStreamingMessage"), send("t"));
     for (const response of [task(TaskState.WORKING), status(TaskState.AUTH_REQUIRED), event(artifact("x"))]) {
       writer.write({ response });
@@ -72,7 +72,7 @@ describe("the end of a stream is marked", () => {
     expect(writer.end?.()).toEqual([]);
   });
 
-  it("by one more status after a task that has ended", () => {
+  it("the end of a 0.3 stream is marked by one more status after a task that has ended", () => {
     const writer = kindJsonStreamWriter(findOperation("subscribeToTask"), subscribe);
     writer.write({ response: task(TaskState.COMPLETED) });
     expect(readPayloads(writer.end?.())).toMatchObject([{ status: { state: "completed" }, final: true }]);
@@ -83,7 +83,7 @@ describe("the end of a stream is marked", () => {
     ["a message", [event(reply("hi"))]],
     ["nothing", []],
     ["an artifact alone, of which no state is known", [event(artifact("x"))]],
-  ])("by nothing more after %s", (_, items) => {
+  ])("the end of a 0.3 stream is marked by nothing more after %s", (_, items) => {
     const writer = kindJsonStreamWriter(findOperation("sendStreamingMessage"), send());
     for (const response of items) writer.write({ response });
     expect(writer.end?.()).toEqual([]);
@@ -93,7 +93,7 @@ describe("the end of a stream is marked", () => {
 describe("the text of an event", () => {
   const operation = findOperation("subscribeToTask");
 
-  it("is sent with its id", () => {
+  it("the text of a 0.3 event is sent with its id", () => {
     const [written] = kindJsonStreamWriter(operation, subscribe).write({
       response: task(TaskState.WORKING),
       id: "t.i.7",
@@ -102,7 +102,7 @@ describe("the text of an event", () => {
     expect(written?.name).toBeUndefined();
   });
 
-  it("is made once for all streams that end with it, and once for all others", () => {
+  it("the text of a 0.3 event is made once for all streams that end with it, and once for all others", () => {
     const item: StreamItem = { response: status(TaskState.COMPLETED) };
     const first = kindJsonStreamWriter(operation, subscribe).write(item);
     const late = kindJsonStreamWriter(operation, subscribe);
@@ -124,7 +124,7 @@ describe("a stream that is read", () => {
   const note = { kind: "message", messageId: "m-9", role: "agent", parts: [{ kind: "text", text: "soon" }] };
   const chunk = { kind: "artifact-update", taskId: "t", contextId: "c", artifact: { artifactId: "a", parts: [] } };
 
-  it("begins with a task, where the peer begins with a status", () => {
+  it("a 0.3 stream that is read begins with a task, where the peer begins with a status", () => {
     const reader = kindJsonStreamReader(findOperation("sendStreamingMessage"));
     const items = reader.read({ ...working, status: { state: "working", message: note } });
     expect(items.map(({ response }) => response.payload)).toMatchObject([
@@ -136,7 +136,7 @@ describe("a stream that is read", () => {
     expect(reader.read(working)).toHaveLength(1);
   });
 
-  it("begins with a task at work, where the peer begins with an artifact", () => {
+  it("a 0.3 stream that is read begins with a task at work, where the peer begins with an artifact", () => {
     const items = kindJsonStreamReader(findOperation("sendStreamingMessage")).read(chunk);
     expect(items).toMatchObject([
       { response: { payload: { case: "task", value: { status: { state: TaskState.WORKING } } } } },
@@ -147,13 +147,13 @@ describe("a stream that is read", () => {
   it.each([
     ["of a subscription, which only the peer knows the beginning of", "subscribeToTask", undefined],
     ["that goes on behind an event", "sendStreamingMessage", "t.i.7"],
-  ] as const)("is given no task %s", (_, name, id) => {
+  ] as const)("a 0.3 stream that is read is given no task %s", (_, name, id) => {
     expect(kindJsonStreamReader(findOperation(name)).read(working, { id })).toMatchObject([
       { response: { payload: { case: "statusUpdate" } }, id },
     ]);
   });
 
-  it.each(["1764000000000", "7", ""])("does not resume from the number %j", (id) => {
+  it.each(["1764000000000", "7", ""])("a 0.3 stream that is read does not resume from the number %j", (id) => {
     const [, item] = kindJsonStreamReader(findOperation("sendStreamingMessage")).read(working, { id });
     expect(item).toMatchObject({ response: { payload: { case: "statusUpdate" } }, id: undefined });
   });
@@ -167,17 +167,17 @@ describe("a stream that is read", () => {
     ["a question", { ...working, status: { state: "input-required" } }, false],
     ["the last chunk of an artifact, whatever it says", { ...chunk, lastChunk: true, final: true }, false],
     ["a task that has ended", { kind: "task", id: "t", contextId: "c", status: { state: "completed" } }, false],
-  ] as const)("after %s: over is %j", (_, json, over) => {
+  ] as const)("a 0.3 stream that is read is over after %s: %j", (_, json, over) => {
     const reader = kindJsonStreamReader(findOperation("sendStreamingMessage"));
     reader.read(json as unknown as JsonObject);
     expect(reader.isOver).toBe(over);
   });
 
-  it.each([{ kind: "mood", good: true }, {}, null])("passes over %j", (json) => {
+  it.each([{ kind: "mood", good: true }, {}, null])("a 0.3 stream that is read passes over %j", (json) => {
     expect(kindJsonStreamReader(findOperation("subscribeToTask")).read(json)).toEqual([]);
   });
 
-  it.each([7, "x", [], { kind: "task", id: 7 }])("fails on %j", (json) => {
+  it.each([7, "x", [], { kind: "task", id: 7 }])("a 0.3 stream that is read fails on %j", (json) => {
     expect(() => kindJsonStreamReader(findOperation("subscribeToTask")).read(json)).toThrow(
       expect.objectContaining({ code: "invalidAgentResponse" }),
     );

@@ -21,30 +21,30 @@ describe("the bytes of a file", () => {
     { what: "the URL alphabet", bytes: "_-_-", mimeType: "", form: "raw", content: "_-_-" },
     { what: "padding in the middle", bytes: "aG=sbG8=", mimeType: "", form: "raw", content: "aG=sbG8=" },
     { what: "padding alone", bytes: "====", mimeType: "", form: "raw", content: "====" },
-  ])("are read as $form: $what", ({ bytes, mimeType, form, content }) => {
+  ])("the bytes of a 0.3 file are read as $form: $what", ({ bytes, mimeType, form, content }) => {
     const file = fileOf(bytes, mimeType);
     expect(detectBytesForm([file])).toBe(form);
     expect(new TextDecoder().decode(readBytes(file, form === "raw" ? "raw" : "base64"))).toBe(content);
   });
 
-  it("of a long text in another encoding than UTF-8 are base64 all the same", () => {
+  it("the bytes of a long 0.3 text in another encoding than UTF-8 are base64 all the same", () => {
     const latin1 = Buffer.from("é ".repeat(40), "latin1");
     const file = fileOf(latin1.toString("base64"), "text/plain");
     expect(detectBytesForm([file])).toBe("base64");
     expect(Buffer.from(readBytes(file, "base64"))).toEqual(latin1);
   });
 
-  it("show nothing when there are none", () => {
+  it("the bytes of a 0.3 file show nothing when there are none", () => {
     expect(detectBytesForm([fileOf("")])).toBeUndefined();
     expect(detectBytesForm([create(FilePartSchema, { file: { case: "fileWithUri", value: "u" } })])).toBeUndefined();
   });
 
-  it("are none of base64 when one file of the same sender is not", () => {
+  it("the bytes of a 0.3 file are none of base64 when one file of the same sender is not", () => {
     expect(detectBytesForm([fileOf("aGVsbG8="), fileOf("no base64")])).toBe("raw");
     expect(detectBytesForm([fileOf("aGVsbG8="), fileOf("")])).toBe("base64");
   });
 
-  it("are what they were in either form", () => {
+  it("the bytes of a 0.3 file are what they were in either form", () => {
     fc.assert(
       fc.property(
         fc.uint8Array({ maxLength: 200 }),
@@ -56,7 +56,7 @@ describe("the bytes of a file", () => {
     );
   });
 
-  it("that were written as base64 are never taken for content, unless declared as text and not base64", () => {
+  it("0.3 bytes written as base64 are never taken for content, unless declared as text and not base64", () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 200 }), (content) => {
         expect(detectBytesForm([fileOf(writeBytes(content, "base64"), "application/octet-stream")])).toBe("base64");

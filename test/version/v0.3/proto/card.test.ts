@@ -19,7 +19,7 @@ function cardOf(json: JsonObject): AgentCard {
 }
 
 describe("the card in 0.3's schema", () => {
-  it("survives the round trip, whatever it contains that both versions have", () => {
+  it("the card in 0.3's schema survives the round trip, whatever it contains that both versions have", () => {
     fc.assert(
       fc.property(arbitraryMessage(AgentCardSchema), (random) => {
         const original = carried(random);
@@ -33,7 +33,7 @@ describe("the card in 0.3's schema", () => {
     );
   });
 
-  it("writes security as E23 shows it", () => {
+  it("the card in 0.3's schema writes security as E23 shows it", () => {
     const card = cardOf({
       securitySchemes: { key: { apiKeySecurityScheme: { location: "header", name: "X-Quay-Key" } } },
       securityRequirements: [{ schemes: { key: { list: [] } } }],
@@ -46,13 +46,13 @@ describe("the card in 0.3's schema", () => {
     });
   });
 
-  it("loses a flow that 0.3 does not have, and keeps its scheme", () => {
+  it("the card in 0.3's schema loses a flow that 0.3 does not have, and keeps its scheme", () => {
     const deviceCode = { deviceAuthorizationUrl: "https://d", tokenUrl: "https://t", scopes: {} };
     const card = cardOf({ securitySchemes: { o: { oauth2SecurityScheme: { flows: { deviceCode } } } } });
     expect(writeCardJson(card)["securitySchemes"]).toEqual({ o: { oauth2SecurityScheme: { flows: {} } } });
   });
 
-  it("loses signatures, and interfaces of other versions and of tenants", () => {
+  it("the card in 0.3's schema loses signatures, and interfaces of other versions and of tenants", () => {
     const card = cardOf({
       signatures: [{ protected: "p", signature: "s" }],
       supportedInterfaces: [
@@ -72,7 +72,7 @@ describe("the card in 0.3's schema", () => {
     });
   });
 
-  it("is read in the other JSON of 0.3, and by the names of the schema", () => {
+  it("the card in 0.3's schema is read in the other JSON of 0.3, and by the names of the schema", () => {
     const flat = {
       name: "Quay",
       url: "https://quay.example/rpc",
@@ -93,11 +93,11 @@ describe("the card in 0.3's schema", () => {
     expect(one.capabilities?.extendedAgentCard).toBe(true);
   });
 
-  it.each([undefined, null, [], {}, { name: "x" }])("is none: %j", (json) => {
+  it.each([undefined, null, [], {}, { name: "x" }])("the card in 0.3's schema is none: %j", (json) => {
     expect(() => readCardJson(json)).toThrow(expect.objectContaining({ code: "invalidAgentResponse" }));
   });
 
-  it("has room for what peers added later", () => {
+  it("the card in 0.3's schema has room for what peers added later", () => {
     const later = { iconUrl: "https://i", capabilities: { stateTransitionHistory: true } };
     const { message } = readJson(WireSchema, { name: "x", url: "u", ...later });
     expect(writeJson(WireSchema, message)).toMatchObject(later);

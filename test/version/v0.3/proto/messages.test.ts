@@ -91,7 +91,7 @@ function reading(fileBytes?: FileBytes, from: Reading["from"] = "agent"): Readin
 }
 
 describe.each(kinds)("$name", ({ own, wire, translation, message, from }) => {
-  it.each(forms)("survives the binary form of 0.3, with files in %s", (fileBytes) => {
+  it.each(forms)("a message survives the binary form of 0.3, with files in %s", (fileBytes) => {
     fc.assert(
       fc.property(message, (original) => {
         const bytes = toBinary(wire, translation.write(original, { fileBytes, references: true }));
@@ -105,7 +105,7 @@ describe.each(kinds)("$name", ({ own, wire, translation, message, from }) => {
   });
 
   // Requirements: V03-REST-5
-  it.each(forms)("survives the JSON of 0.3, with files in %s", (fileBytes) => {
+  it.each(forms)("a message survives the JSON of 0.3, with files in %s", (fileBytes) => {
     fc.assert(
       fc.property(message, (original) => {
         const json = JSON.stringify(writeJson(wire, translation.write(original, { fileBytes, references: true })));
@@ -124,7 +124,7 @@ describe("a message of 0.3's schema", () => {
   it.each([
     ["task", gen.TaskSchema, reply("getTask")],
     ["event", gen.StreamResponseSchema, events],
-  ] as const)("survives the model: %s", (_, wire, translation) => {
+  ] as const)("a message of 0.3's schema survives the model: %s", (_, wire, translation) => {
     fc.assert(
       fc.property(arbitraryMessage(wire), (original) => {
         withoutLosses(original);
@@ -159,20 +159,20 @@ describe("what 0.3's schema cannot carry", () => {
   const send = (changes: object): model.SendMessageRequest =>
     create(model.SendMessageRequestSchema, { message: { messageId: "m", role: model.Role.USER }, ...changes });
 
-  it("loses the tenant", () => {
+  it("a request in 0.3's schema loses the tenant", () => {
     expect(through(send({ tenant: "north" })).tenant).toBe("");
   });
 
-  it("loses that no history is wanted", () => {
+  it("a request in 0.3's schema loses that no history is wanted", () => {
     expect(through(send({ configuration: { historyLength: 0 } })).configuration?.historyLength).toBeUndefined();
   });
 
-  it("loses the name and the media type of a text", () => {
+  it("a part in 0.3's schema loses the name and the media type of a text", () => {
     const text = { ...textPart("a"), filename: "a.txt", mediaType: "text/plain" };
     expect(through(send({ message: { parts: [text] } })).message?.parts).toEqual([textPart("a")]);
   });
 
-  it("loses the second scheme of a webhook", () => {
+  it("a webhook in 0.3's schema loses the second scheme", () => {
     const translation = request("createTaskPushNotificationConfig");
     const wire = create(gen.CreateTaskPushNotificationConfigRequestSchema, {
       parent: "tasks/t",
@@ -181,13 +181,13 @@ describe("what 0.3's schema cannot carry", () => {
     expect(translation.read(wire, reading())).toMatchObject({ authentication: { scheme: "Bearer" } });
   });
 
-  it("loses the metadata of a cancellation", () => {
+  it("a cancellation in 0.3's schema loses the metadata", () => {
     const cancelTask = request("cancelTask");
     const wire = cancelTask.write(create(model.SendMessageRequestSchema, { metadata: { a: 1 } }), form);
     expect(wire).not.toHaveProperty("metadata");
   });
 
-  it("sends whether to wait, even if the caller has not set it", () => {
+  it("a send in 0.3's schema says whether to wait, even if the caller has not set it", () => {
     const sendMessage = request("sendMessage");
     expect(sendMessage.write(send({}), form)).toMatchObject({ configuration: { blocking: true } });
     const now = send({ configuration: { returnImmediately: true } });
@@ -197,21 +197,24 @@ describe("what 0.3's schema cannot carry", () => {
 
 describe("data that is no object", () => {
   // Requirements: IOP-11
-  it.each([null, 7, "x", true, [1, { a: null }]])("is wrapped and marked: %j", (value) => {
-    const json = { messageId: "m", role: "ROLE_AGENT", parts: [{ data: value, metadata: { own: 1 } }] };
-    const { message } = readJson(model.StreamResponseSchema, { message: json });
-    const wire = writeEvent(message, { fileBytes: "base64", references: true }, false);
-    expect(writeJson(gen.StreamResponseSchema, wire)).toEqual({
-      message: {
-        messageId: "m",
-        role: "ROLE_AGENT",
-        content: [{ data: { data: { value } }, metadata: { own: 1, data_part_compat: true } }],
-      },
-    });
-    expect(writeJson(model.StreamResponseSchema, readEvent(wire, reading()))).toEqual({ message: json });
-  });
+  it.each([null, 7, "x", true, [1, { a: null }]])(
+    "data that is no object is wrapped and marked in 0.3's schema: %j",
+    (value) => {
+      const json = { messageId: "m", role: "ROLE_AGENT", parts: [{ data: value, metadata: { own: 1 } }] };
+      const { message } = readJson(model.StreamResponseSchema, { message: json });
+      const wire = writeEvent(message, { fileBytes: "base64", references: true }, false);
+      expect(writeJson(gen.StreamResponseSchema, wire)).toEqual({
+        message: {
+          messageId: "m",
+          role: "ROLE_AGENT",
+          content: [{ data: { data: { value } }, metadata: { own: 1, data_part_compat: true } }],
+        },
+      });
+      expect(writeJson(model.StreamResponseSchema, readEvent(wire, reading()))).toEqual({ message: json });
+    },
+  );
 
-  it("stays wrapped when the mark is not there", () => {
+  it("data in 0.3's schema stays wrapped when the mark is not there", () => {
     const { message } = readJson(gen.StreamResponseSchema, {
       message: { content: [{ data: { data: { value: 7 } } }] },
     });
@@ -222,13 +225,16 @@ describe("data that is no object", () => {
 });
 
 describe("states and roles", () => {
-  it.each(Array.from({ length: 9 }, (_, number) => number))("state %i is the same in both", (state) => {
-    const wire = create(gen.TaskSchema, { status: { state } });
-    expect(reply("getTask").read(wire, reading())).toMatchObject({ status: { state } });
-    expect(gen.TaskState[state]?.replace("LL", "L")).toBe(model.TaskState[state]);
-  });
+  it.each(Array.from({ length: 9 }, (_, number) => number))(
+    "the state %i is the same in 0.3's schema and in ours",
+    (state) => {
+      const wire = create(gen.TaskSchema, { status: { state } });
+      expect(reply("getTask").read(wire, reading())).toMatchObject({ status: { state } });
+      expect(gen.TaskState[state]?.replace("LL", "L")).toBe(model.TaskState[state]);
+    },
+  );
 
-  it("an unknown state is unspecified", () => {
+  it("an unknown state of 0.3's schema is unspecified", () => {
     const wire = create(gen.TaskSchema, { status: { state: 77 as number } });
     expect(reply("getTask").read(wire, reading())).toMatchObject({ status: { state: model.TaskState.UNSPECIFIED } });
   });
@@ -236,7 +242,7 @@ describe("states and roles", () => {
   it.each([
     ["client", model.Role.USER],
     ["agent", model.Role.AGENT],
-  ] as const)("a message without a role has that of the %s that wrote it", (from, role) => {
+  ] as const)("a message of 0.3's schema without a role has that of the %s that wrote it", (from, role) => {
     const wire = create(gen.StreamResponseSchema, { payload: { case: "msg", value: {} } });
     expect(readEvent(wire, reading(undefined, from))).toMatchObject({ payload: { value: { role } } });
   });
