@@ -17,22 +17,21 @@ const streamWires = [
 const streamLength = 1_000;
 
 /**
- * Calls and streams under load from clients that are not ours. Why these figures and those of the other rows differ, as
- * measured for replies with both loads on the same servers (two busy cores, from the 12,000th call):
+ * Calls and streams under load from clients that are not ours. Both loads were run for replies against the same servers,
+ * turn by turn, on a machine of two cores, to see where their figures differ:
  *
- * - Over HTTP they hardly do: with either load a call is one read and one write, and the event loop finds a dozen of them
- *   ready each time. Ours is 2.1 × (Go) and 2.4 × (our load) the floor, and 0.62 × the JavaScript SDK with both.
- * - Over gRPC our load is a grpc-js client, which takes several times as long for a call as the server does. So the server
- *   works off a burst of 16 calls and then waits until its code and data have left the caches, which makes all sides
- *   dearer, and the floor most. The same burst from Go shows it: with pauses of 20 ms after each instead of none, the floor
- *   rises from 51 to 90 µs and ours from 118 to 141, so that ours falls from 2.3 to 1.6 × the floor, and from 1.3 to
- *   1.0 × the JavaScript SDK. Our load alone: 1.5 and 1.0. grpc-go keeps the server busy.
- * - Four connections instead of one cost each side 8 to 17 µs of its event loop: 0.41 reads and 0.54 writes a call instead
- *   of 0.13 and 0.14. A third of the calls also brings a PING and a WINDOW_UPDATE, by which grpc-go estimates the
- *   bandwidth. What all sides pay makes the ratios smaller: 1.6 × the floor instead of 2.0.
- * - Fewer calls measure the compiler. Over gRPC ours is 1.6 × the JavaScript SDK in the first 1,000 calls, 1.1 × until the
- *   15,000th and 0.93 × after the 30,000th (over JSON-RPC 1.05, 0.87 and 0.60; the Go SDK, which is compiled before, 5, 2
- *   and 1.1). A quick run is thus harder on ours than a full one.
+ * - Equally warm, the ratios agree. From about the 12,000th call of each load on, ours over JSON-RPC is 2.1 × the floor with
+ *   Go and 2.4 × with our load, and 0.62 × the JavaScript SDK with both; over gRPC 1.5 to 1.7 × and 0.9 to 1.1 ×.
+ * - Fewer calls measure the compiler, and this is what differs most. Over gRPC ours is 1.6 × the JavaScript SDK in the first
+ *   1,000 calls, 1.1 × until the 15,000th and 0.93 × after the 30,000th; over JSON-RPC 1.05, 0.87 and 0.60 ×. Beside the
+ *   Go SDK, which comes compiled, a reply over JSON-RPC goes from 5 × through 2 × to 1.1 ×. A quick run is harder on ours
+ *   than a full one, and so is a busy machine, where compiling takes more calls.
+ * - Our load over gRPC, a grpc-js client, is slower than the servers. While others use the processors, a server works off
+ *   16 calls and then waits until its code and data have left the caches. All sides become dearer, the floor most: bursts
+ *   from Go show it, with pauses of 20 ms after each (floor 90 µs, ours 141: 1.6 ×) and without (51 and 118: 2.3 ×).
+ * - Four connections of gRPC instead of one take 0.41 reads and 0.54 writes a call instead of 0.13 and 0.14. A third of the
+ *   calls also brings a PING and a WINDOW_UPDATE, by which grpc-go estimates the bandwidth. A call costs each side 15 to
+ *   40 µs more, and the ratios stay. Over HTTP either load takes one read and one write.
  */
 export function loadFromGoRows(effort: Effort): readonly Row[] {
   const missing = hasGo() ? undefined : "Go";
