@@ -38,7 +38,7 @@ export function optionsOf(args: readonly string[]): Options {
   }
   return {
     filter: new RegExp(values.filter, "i"),
-    sides: sidesOf(values.sides ?? (beside ? "ours,before" : "floor,ours,peer"), beside),
+    sides: sidesOf(values.sides ?? (beside ? "ours,before" : "floor,ours,peer,go"), beside),
     ...(beside ? { before } : {}),
     effort: { rounds, quick },
   };

@@ -27,11 +27,13 @@ const figureColumns: Readonly<Record<Subject, Column>> = {
   ours: { head: "ours", width: 9, cell: ({ figures }) => figure(figures.ours) },
   before: { head: "before", width: 9, cell: ({ figures }) => figure(figures.before) },
   peer: { head: "@a2a-js/sdk", width: 13, cell: ({ figures }) => figure(figures.peer) },
+  go: { head: "a2a-go", width: 9, cell: ({ figures }) => figure(figures.go) },
 };
 const ratioColumns: PerSubject<Column> = {
   floor: { head: "× floor", width: 8, cell: ({ figures }) => figure(figures.over?.floor?.ratio) },
   before: { head: "× before (95 %)", width: 22, cell: ({ figures }) => withInterval(figures.over?.before) },
   peer: { head: "× peer", width: 8, cell: ({ figures }) => figure(figures.over?.peer?.ratio) },
+  go: { head: "× go", width: 8, cell: ({ figures }) => figure(figures.over?.go?.ratio) },
 };
 
 /** The table of a run that measures these sides: its head, and the line of a row. */

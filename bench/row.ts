@@ -4,8 +4,11 @@ import type { Ratio } from "./interval.ts";
 export const sides = ["floor", "ours", "peer"] as const;
 export type Side = (typeof sides)[number];
 
-/** Who is measured, in the order of the table: the sides that a row starts, and `ours` by another build (`--before`). */
-export const subjects = ["floor", "ours", "before", "peer"] as const;
+/**
+ * Who is measured, in the order of the table: the sides, `ours` by another build (`--before`), and the official Go SDK, in
+ * the rows whose load comes from Go too.
+ */
+export const subjects = ["floor", "ours", "before", "peer", "go"] as const;
 export type Subject = (typeof subjects)[number];
 export type PerSubject<T> = Readonly<Partial<Record<Subject, T>>>;
 
@@ -34,7 +37,7 @@ export function slicesOf(count: number, perUnit = 1): { readonly slices: number;
  * of `before` is exceeded only when the whole interval of the ratio lies above it.
  */
 export type Budget =
-  | { readonly of: "floor" | "peer" | "before"; readonly atMost: number }
+  | { readonly of: "floor" | "peer" | "go" | "before"; readonly atMost: number }
   | { readonly of: "row"; readonly row: string; readonly atMost: number }
   | { readonly of: "unit"; readonly atMost: number };
 
@@ -46,7 +49,9 @@ export interface Row {
   readonly budgets: readonly Budget[];
   readonly start: PerSubject<() => Promise<Probe>>;
   /** Fewer rounds for a side that takes long; beside `before`, `ours` has at least as many as an interval needs. */
-  readonly maxRounds?: Readonly<Partial<Record<Side, number>>>;
+  readonly maxRounds?: PerSubject<number>;
+  /** What the row needs and this machine does not have. */
+  readonly missing?: string;
   /** Not measured beside another build: it takes long, and its figure says enough by itself. Default: false. */
   readonly isAlone?: boolean;
 }

@@ -1,10 +1,12 @@
 /**
  * `npm run bench`: prints a table and writes `bench/results/*.json`.
  *
- *     node bench/run.ts [--filter REGEXP] [--sides floor,ours,peer] [--rounds N] [--quick] [--before DIST]
+ *     node bench/run.ts [--filter REGEXP] [--sides floor,ours,peer,go] [--rounds N] [--quick] [--before DIST]
  *
  * `--before` measures ours beside the build in the folder DIST, and others only when `--sides` names them. A row then fails
  * when the whole 95 % interval of what ours is as a multiple of that build lies above 1.03.
+ *
+ * Rows whose load comes from Go are left out of a run on a machine without Go.
  *
  * Leaves with 1 when a row failed or a budget was missed.
  */
@@ -34,9 +36,13 @@ if (results.some(({ error, verdicts }) => error ?? verdicts.some(({ verdict }) =
 async function runAll(rows: readonly Row[]): Promise<readonly Result[]> {
   const figuresByRow = new Map<string, Figures>();
   const results: Result[] = [];
-  const table = tableOf(wanted);
+  const table = tableOf(wanted.filter((subject) => rows.some(({ start }) => start[subject] !== undefined)));
   print(`${table.head}\n`);
   for (const row of rows) {
+    if (row.missing !== undefined) {
+      print(`${row.name}: left out, since this machine has no ${row.missing}`);
+      continue;
+    }
     const result = await measureOrReuse(row, figuresByRow);
     figuresByRow.set(row.name, result.figures);
     results.push(result);
@@ -58,6 +64,7 @@ async function measureOrReuse(row: Row, figuresByRow: ReadonlyMap<string, Figure
 async function allRows(): Promise<readonly Row[]> {
   const { unaryRows } = await import("./rows/unary.ts");
   const { chunkRows } = await import("./rows/chunk.ts");
+  const { loadFromGoRows } = await import("./rows/load-from-go.ts");
   const { artifactRows } = await import("./rows/artifacts.ts");
   const { shapeRows } = await import("./rows/shapes.ts");
   const { firstEventRows } = await import("./rows/first-event.ts");
@@ -78,6 +85,7 @@ async function allRows(): Promise<readonly Row[]> {
   const sections = [
     unaryRows,
     chunkRows,
+    loadFromGoRows,
     artifactRows,
     shapeRows,
     firstEventRows,

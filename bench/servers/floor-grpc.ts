@@ -7,7 +7,7 @@ import { type handleServerStreamingCall, type handleUnaryCall, Server, ServerCre
 import { loadMessages } from "../built.ts";
 import { answerText, artifactId, chunkText, parseScript, stamp } from "../corpus.ts";
 
-/** Bare grpc-js with the messages of the project: `SendMessage` that replies, and streams of chunks. */
+/** Bare grpc-js with the messages of the project: replies, finished tasks, and streams of chunks. */
 export async function listenGrpc(): Promise<number> {
   const { Role, SendMessageRequestSchema, SendMessageResponseSchema, StreamResponseSchema, TaskState } =
     await loadMessages();
@@ -25,12 +25,25 @@ export async function listenGrpc(): Promise<number> {
     return parseScript(content?.case === "text" ? content.value : "");
   };
   const textPart = (text: string) => ({ content: { case: "text" as const, value: text } });
+  const status = (state: (typeof TaskState)[keyof typeof TaskState]) => ({ state, timestamp: timestampNow() });
 
   const sendMessage: handleUnaryCall<Request, Answer> = ({ request }, callback) => {
-    scriptOf(request);
-    const ids = { messageId: randomUUID(), contextId: randomUUID() };
-    const message = { ...ids, role: Role.AGENT, parts: [textPart(answerText)] };
-    callback(null, { payload: { case: "message", value: message } });
+    const { verb } = scriptOf(request);
+    const contextId = randomUUID();
+    if (verb === "message") {
+      const message = { messageId: randomUUID(), contextId, role: Role.AGENT, parts: [textPart(answerText)] };
+      callback(null, { payload: { case: "message", value: message } });
+      return;
+    }
+    const id = randomUUID();
+    const task = {
+      id,
+      contextId,
+      status: status(TaskState.COMPLETED),
+      artifacts: [{ artifactId: randomUUID(), parts: [textPart(answerText)] }],
+      history: request.message === undefined ? [] : [{ ...request.message, taskId: id, contextId }],
+    };
+    callback(null, { payload: { case: "task", value: task } });
   };
 
   const sendStreamingMessage: handleServerStreamingCall<Request, Event> = async (call) => {
@@ -39,8 +52,6 @@ export async function listenGrpc(): Promise<number> {
     const write = async (payload: NonNullable<Event["payload"]>) => {
       await (call.write({ payload }) ? givenWay() : once(call, "drain"));
     };
-    const status = (state: (typeof TaskState)[keyof typeof TaskState]) => ({ state, timestamp: timestampNow() });
-
     const task = { id: ids.taskId, contextId: ids.contextId, status: status(TaskState.WORKING) };
     await write({ case: "task", value: task });
     for (let index = 0; index < count; index++) {

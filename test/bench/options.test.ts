@@ -2,8 +2,11 @@ import { describe, expect, it } from "vitest";
 import { optionsOf } from "../../bench/options.ts";
 
 describe("the options of a run of the benchmarks", () => {
-  it("the benchmarks measure floor, ours and peer by default", () => {
-    expect(optionsOf([])).toMatchObject({ sides: ["floor", "ours", "peer"], effort: { rounds: 5, quick: false } });
+  it("the benchmarks measure floor, ours and both official SDKs by default", () => {
+    expect(optionsOf([])).toMatchObject({
+      sides: ["floor", "ours", "peer", "go"],
+      effort: { rounds: 5, quick: false },
+    });
     expect(optionsOf(["--quick"]).effort).toEqual({ rounds: 2, quick: true });
   });
 
@@ -18,8 +21,8 @@ describe("the options of a run of the benchmarks", () => {
     [["--before", "old/dist", "--rounds", "5"], "--rounds 5: a whole number of 6 or more is wanted"],
     [["--rounds", "many"], "--rounds many: a whole number of 1 or more is wanted"],
     [["--sides", "ours,before"], "--sides before: name the build to compare with by --before DIST"],
-    [["--sides", "ours,theirs"], "--sides theirs: the sides are floor, ours, before, peer"],
-  ])("the options of the benchmarks refuse %j", (args, message) => {
+    [["--sides", "ours,theirs"], "--sides theirs: the sides are floor, ours, before, peer, go"],
+  ])("refuse %j", (args, message) => {
     expect(() => optionsOf(args)).toThrow(message);
   });
 });
