@@ -1,13 +1,14 @@
 /**
  * `npm run bench:steps`: where the time of a unary call goes, step by step.
  *
- *     node bench/steps.ts [--call jsonrpc|http-json|grpc] [--script message|task] [--top N]
+ *     node bench/steps.ts [--side ours|floor|peer] [--call jsonrpc|http-json|grpc] [--script message|task] [--top N]
  *
  * Starts the server of the benchmark with an inspector, warms it up, and profiles CPU time, allocated bytes, system calls
  * (with `strace` where it is installed), timers and promises in turn. Each sample belongs to the step of the innermost
  * function of ours on its stack (`steps/step-table.ts`), also when Node works for it.
  */
 import { parseArgs } from "node:util";
+import { type ProgramName, programs } from "./child.ts";
 import { attribute, type Figures, mostOf } from "./steps/attribution.ts";
 import { type CallKind, openLoad } from "./steps/call-load.ts";
 import { startInspected } from "./steps/inspected.ts";
@@ -19,13 +20,14 @@ const profiled = 20_000;
 
 const { values } = parseArgs({
   options: {
+    side: { type: "string", default: "ours" },
     call: { type: "string", default: "jsonrpc" },
     script: { type: "string", default: "message" },
     top: { type: "string", default: "0" },
   },
 });
 
-await using server = await startInspected("ours.ts");
+await using server = await startInspected(programs[values.side as ProgramName]);
 using load = await openLoad(values.call as CallKind, values.script, server.ready);
 await load.run(warmUp);
 
