@@ -1,4 +1,3 @@
-import { TimerQueue } from "../protocol/async/timer-queue.js";
 import type { Logger } from "../protocol/logger.js";
 import type { TurnTelemetry } from "../protocol/telemetry/follow.js";
 import type { Agent } from "./agent.js";
@@ -102,7 +101,6 @@ export class HandlerState {
       storeFor,
       store: storeFor("call"),
       taskUse: new TaskUse(),
-      silences: new TimerQueue(clock, limits.taskAfterMs),
       // Written after the answers, so no caller waits.
       conversations: this.#openConversations(
         { ...this.#shared, store: storeFor("sweep"), limits, logger },

@@ -1,5 +1,4 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { TimerQueue } from "../protocol/async/timer-queue.js";
 import type { Principal, Scope } from "../protocol/context.js";
 import type { Message } from "../protocol/model.js";
 import type { TurnTelemetry } from "../protocol/telemetry/follow.js";
@@ -61,8 +60,6 @@ export interface Runtime extends HandlerParts, LiveTaskDeps {
   readonly reads: ReadGate;
   readonly quota: TaskQuota;
   readonly taskUse: TaskUse;
-  /** Ends the patience with agents that have emitted nothing yet: after `taskAfterMs` the caller gets a task. */
-  readonly silences: TimerQueue;
   /** Follows turns. Absent without telemetry. */
   readonly telemetry: TurnTelemetry | undefined;
   /** Counts tokens against the budgets of a turn's caller. Without budgets it is missing. */

@@ -1,6 +1,7 @@
 import { monotonic } from "../protocol/async/clock.js";
 import { noop } from "../protocol/async/noop.js";
 import { type Backoff, backoffMs, type RetryPlan } from "../protocol/async/retry.js";
+import { sharedTimers } from "../protocol/async/timer-queue.js";
 import { A2AError } from "../protocol/errors.js";
 import { TurnAborted } from "./agent.js";
 import type { CoreLimits } from "./limits.js";
@@ -68,7 +69,7 @@ export function storeRetries({ clock, limits }: StoreTimes, ms = limits.storeRet
  */
 export function storeDeadline({ clock, limits }: StoreTimes, late: () => void): () => void {
   let isOver = false;
-  const cancel = clock.after(limits.storeWaitMs, () => {
+  const cancel = sharedTimers(clock, limits.storeWaitMs).add(() => {
     setImmediate(() => {
       if (!isOver) late();
     });

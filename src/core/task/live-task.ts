@@ -370,6 +370,11 @@ export class LiveTask {
     while (this.#isWriting) await this.#nextCommit();
   }
 
+  /** Whether everything accepted is stored, and nothing failed. */
+  get isSettled(): boolean {
+    return !this.#isWriting && this.failure === undefined && this.#refusal === undefined;
+  }
+
   /** Whether the store may already have more than this process knows of. */
   get isWriting(): boolean {
     return this.#isWriting;

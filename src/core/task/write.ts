@@ -78,7 +78,16 @@ export function makeFirstWrite(
       health.noteFailure(late);
       (lateness?.onLate ?? reject)(late);
     });
-    outcome.finally(cancel).then(resolve, reject);
+    outcome.then(
+      (stored) => {
+        cancel();
+        resolve(stored);
+      },
+      (error: unknown) => {
+        cancel();
+        reject(error);
+      },
+    );
   });
 }
 

@@ -1,5 +1,6 @@
 import { monotonic } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
+import { sharedTimers } from "../../protocol/async/timer-queue.js";
 import { sizeOfEvent, sizeOfMessage } from "../../protocol/check/size.js";
 import type { Scope } from "../../protocol/context.js";
 import { A2AError, CallError, maskedError } from "../../protocol/errors.js";
@@ -323,13 +324,13 @@ export class TurnRun {
 
   // Probes the store first: a task whose first write fails ends the turn, while a turn that replies needs no task.
   #makeTaskLater(): void {
-    const { health, silences } = this.runtime;
+    const { clock, health, limits } = this.runtime;
     const make = async (): Promise<void> => {
       if (!this.#awaitsTask()) return;
       if (await health.confirm()) this.#makeTask();
       else if (this.#awaitsTask()) this.#makeTaskLater();
     };
-    this.#timers.push(silences.add(() => void make()));
+    this.#timers.push(sharedTimers(clock, limits.taskAfterMs).add(() => void make()));
   }
 
   #awaitsTask(): boolean {
@@ -375,8 +376,8 @@ export class TurnRun {
       this.#rejectWaits(this.state.abortReason ?? new TypeError("the turn has ended"));
     }
     this.inbox.close();
-    // After a reply without a task there is nothing to write.
-    if (this.live === undefined && this.state.output.name === "answered") this.#leave(failure, undefined);
+    // After an answer that is stored, or needs no store, there is nothing to write.
+    if (this.state.output.name === "answered" && this.live?.isSettled !== false) this.#leave(failure, undefined);
     else void this.#writeAndLeave(failure);
   }
 

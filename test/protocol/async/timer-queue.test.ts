@@ -43,7 +43,6 @@ it("a queue sets one timer of the clock for all that wait, and none once nothing
   const cancels = Array.from({ length: 1_000 }, () => queue.add(() => expect.unreachable()));
   expect(clock.pending()).toHaveLength(1);
   for (const cancel of cancels) cancel();
-  await clock.advance(queueMs);
   expect(clock.pending()).toEqual([]);
 });
 
