@@ -65,15 +65,17 @@ export function storeRetries({ clock, limits }: StoreTimes, ms = limits.storeRet
 
 /**
  * Calls `late` after `storeWaitMs`, unless canceled. When the process itself was stopped meanwhile, answers that have
- * arrived come first.
+ * arrived come first. `isRare`: for calls that an idle process makes, too, which has no timer for others to share.
  */
-export function storeDeadline({ clock, limits }: StoreTimes, late: () => void): () => void {
+export function storeDeadline({ clock, limits }: StoreTimes, late: () => void, isRare = false): () => void {
   let isOver = false;
-  const cancel = sharedTimers(clock, limits.storeWaitMs).add(() => {
+  const run = (): void => {
     setImmediate(() => {
       if (!isOver) late();
     });
-  });
+  };
+  const { storeWaitMs } = limits;
+  const cancel = isRare ? clock.after(storeWaitMs, run) : sharedTimers(clock, storeWaitMs).add(run);
   return () => {
     isOver = true;
     cancel();

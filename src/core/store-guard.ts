@@ -38,7 +38,7 @@ export function observeStore(store: TaskStore, health: StoreHealth, times: Store
   const late = (): void => health.noteFailure(new NoAnswer(times.limits.storeWaitMs));
   return wrapTaskStore(store, (call, kind) => (args) => {
     const result = health.observe(call(args), kind);
-    return kind === "read" ? result : result.finally(storeDeadline(times, late));
+    return kind === "read" ? result : result.finally(storeDeadline(times, late, true));
   });
 }
 

@@ -11,16 +11,17 @@ interface Timer {
 /**
  * Timers of one duration, most of which are canceled before they are due. They are due in the order in which they were
  * set, so a list holds them and one timer of the clock serves all: it is set for the oldest, and looks again when that
- * one was canceled. While others wait, setting and canceling one costs no timer of Node: 3 µs of a call (Node 24.21).
+ * one was canceled. So setting and canceling one costs no timer of Node, which is 3 µs of a call (Node 24.21).
  *
- * Invariant: the clock has a timer of the queue exactly while something waits.
+ * Invariant: while something waits, the clock has one timer of the queue, due no later than the oldest. When nothing waits
+ * any more, that timer runs out once and sets no other.
  */
 export class TimerQueue {
   readonly #clock: Clock;
   readonly #ms: number;
   #oldest: Timer | undefined;
   #newest: Timer | undefined;
-  #disarm: (() => void) | undefined;
+  #isArmed = false;
 
   constructor(clock: Clock, ms: number) {
     this.#clock = clock;
@@ -34,7 +35,7 @@ export class TimerQueue {
     if (this.#newest === undefined) this.#oldest = timer;
     else this.#newest.newer = timer;
     this.#newest = timer;
-    if (this.#disarm === undefined) this.#arm(this.#ms);
+    if (!this.#isArmed) this.#arm(this.#ms);
     return () => this.#remove(timer);
   }
 
@@ -49,25 +50,22 @@ export class TimerQueue {
     // A canceled timer keeps no other in memory.
     timer.older = undefined;
     timer.newer = undefined;
-    if (this.#oldest !== undefined) return;
-    this.#disarm?.();
-    this.#disarm = undefined;
   }
 
   #arm(ms: number): void {
-    this.#disarm = this.#clock.after(ms, () => this.#runDue());
+    this.#isArmed = true;
+    this.#clock.after(ms, () => this.#runDue());
   }
 
   #runDue(): void {
-    this.#disarm = undefined;
+    this.#isArmed = false;
     const now = monotonic(this.#clock);
     for (let timer = this.#oldest; timer !== undefined && timer.dueMs <= now; timer = this.#oldest) {
       this.#remove(timer);
       timer.run();
     }
     // Timers of Node may be early by a fraction of a millisecond.
-    if (this.#oldest !== undefined && this.#disarm === undefined)
-      this.#arm(Math.max(1, Math.ceil(this.#oldest.dueMs - now)));
+    if (this.#oldest !== undefined && !this.#isArmed) this.#arm(Math.max(1, Math.ceil(this.#oldest.dueMs - now)));
   }
 }
 
