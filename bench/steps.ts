@@ -1,7 +1,7 @@
 /**
- * `npm run bench:steps`: where the time of a unary call goes, step by step.
+ * `npm run bench:steps`: where the time of a unary call or of a chunk goes, step by step.
  *
- *     node bench/steps.ts [--side ours|floor|peer] [--call jsonrpc|http-json|grpc] [--script message|task] [--top N]
+ *     node bench/steps.ts [--side ours|floor|peer] [--call jsonrpc|http-json|grpc|sse|grpc-stream] [--script message|task] [--top N]
  *
  * Starts the server of the benchmark with an inspector, warms it up, and profiles CPU time, allocated bytes, system calls
  * (with `strace` where it is installed), timers and promises in turn. Each sample belongs to the step of the innermost
@@ -10,7 +10,7 @@
 import { parseArgs } from "node:util";
 import { type ProgramName, programs } from "./child.ts";
 import { attribute, type Figures, mostOf } from "./steps/attribution.ts";
-import { type CallKind, openLoad } from "./steps/call-load.ts";
+import { openLoad } from "./steps/call-load.ts";
 import { startInspected } from "./steps/inspected.ts";
 import { steps } from "./steps/step-table.ts";
 import { countSystemCalls } from "./steps/system-calls.ts";
@@ -28,7 +28,7 @@ const { values } = parseArgs({
 });
 
 await using server = await startInspected(programs[values.side as ProgramName]);
-using load = await openLoad(values.call as CallKind, values.script, server.ready);
+using load = await openLoad(values.call, values.script as "message" | "task", server.ready);
 await load.run(warmUp);
 
 const { user, system } = await server.cpu(() => load.run(profiled));

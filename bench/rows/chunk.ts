@@ -1,4 +1,4 @@
-import type { Server } from "../child.ts";
+import type { Ready } from "../control.ts";
 import { assertChunks } from "../corpus.ts";
 import { cpuProbe, type Work } from "../cpu-probe.ts";
 import { createGrpcLoader } from "../load/grpc.ts";
@@ -46,7 +46,7 @@ function rowName(binding: string, length: number): string {
   return `${binding} chunk, stream of ${length.toLocaleString("en")}`;
 }
 
-export function sseStream({ http: port }: Server, length: number): Work {
+export function sseStream({ http: port }: Ready, length: number): Work {
   const call = jsonRpcCall("SendStreamingMessage", (n) => sendParams(`stream ${length}`, n));
   let n = 0;
   const one = async () => {
@@ -64,7 +64,7 @@ export function sseStream({ http: port }: Server, length: number): Work {
   return { run: (count) => times(count, one), [Symbol.dispose]: () => {} };
 }
 
-async function grpcStream({ grpc: port }: Server, length: number): Promise<Work> {
+export async function grpcStream({ grpc: port }: Ready, length: number): Promise<Work> {
   const loader = await createGrpcLoader(port);
   const one = async () => {
     const chunks: string[] = [];
