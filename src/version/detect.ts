@@ -22,6 +22,7 @@ interface NamedVersion {
  * `versionNotSupported` (spec 3.6.2).
  */
 export function declaredVersion(value: string | undefined, served: readonly string[]): string | undefined {
+  if (value !== undefined && served.includes(value)) return value;
   // A repeated header arrives joined by commas: the first value counts.
   const [firstValue = ""] = value?.split(",", 1) ?? [];
   if (firstValue.trim() === "") return undefined;

@@ -43,6 +43,8 @@ export interface NodeRequestOptions extends Target {
   readonly parsedBody?: ParsedBody | undefined;
 }
 
+const noLines: readonly string[] = [];
+
 /** A request of Node's HTTP/1.1 or HTTP/2 server. */
 export class NodeRequest implements HttpRequest {
   readonly method: string;
@@ -87,8 +89,9 @@ export class NodeRequest implements HttpRequest {
   headers(): ReadHeader {
     const { headers, rawHeaders } = this.#req;
     // Keep only these lines: the raw headers would stay in memory while a stream is open.
-    const authorization = listHeaderValues(rawHeaders, "authorization");
-    const proxyAuthorization = listHeaderValues(rawHeaders, "proxy-authorization");
+    const list = (name: string) => (headers[name] === undefined ? noLines : listHeaderValues(rawHeaders, name));
+    const authorization = list("authorization");
+    const proxyAuthorization = list("proxy-authorization");
     return (name) => {
       if (!isSingleHeader(name)) return findHeader(headers, name);
       return joinLines(name, name === "authorization" ? authorization : proxyAuthorization);
