@@ -30,8 +30,8 @@ import type { AdmittedCall, CallGate, CallHead, LimitedCall, Service } from "./s
 // decided before the body is read. (JSON-RPC reads the version first, since it decides the form of every error.)
 //
 // Bytes are booked on the admission of the call (`AdmittedCall`): each piece of the body until it is decoded,
-// and a reply or an event over `smallReplyBytes` from before it is encoded until the socket has taken it. Decoding or
-// encoding more than that is large work, which waits for its turn.
+// and a reply or an event over `smallReplyBytes` until the socket has taken it. Decoding or encoding more than that is
+// large work, which waits for its turn and is booked before it begins.
 //
 // A deadline of the caller ends the wait in the pipeline, and not the turn. The turn ends too, and passes the rest of
 // the time on to the agents that it calls, with the option `deadlines: "abort"` and when another turn of this server
@@ -73,7 +73,9 @@ export function handlerFor(adapter: CallAdapter, service: Service): Operations<S
 }
 
 /**
- * Replies and events up to this size are not booked: a socket takes them at once. Coding more than that is large work.
+ * The threshold of booking and of large work. Up to this size, in characters of a text or in bytes, a call does not book
+ * its reply or event: a socket takes it at once, and `listen/unsent.ts` books what waits on HTTP/2 streams. Decoding a
+ * request or encoding a reply over this size is large work. Messages of gRPC are booked from half of it (`grpc/call.ts`).
  */
 export const smallReplyBytes = 64 * 1024;
 

@@ -1,9 +1,11 @@
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import { systemClock } from "../../protocol/async/system-clock.js";
+import { smallReplyBytes } from "../server-call.js";
 import { repeat } from "./repeat.js";
 
 // Replies that peers request and do not read. An HTTP/1.1 socket has one reply, most of it in the kernel's buffers. An
-// HTTP/2 connection has up to a hundred, and a peer that opens no window leaves them in the heap.
+// HTTP/2 connection has up to a hundred, and a peer that opens no window leaves them in the heap. A call books its own reply
+// only above `smallReplyBytes`; what waits below that is booked here, for the peer.
 
 /** Books bytes of a peer; `hold` throws where there is no room for them. */
 interface UnsentEntry {
@@ -16,8 +18,8 @@ interface UnsentEntry {
 /** Opens an entry for the peer at an address. */
 export type OpenUnsent = (address: string) => UnsentEntry;
 
-/** More than this is booked by the call whose reply it is. */
-const mostBytes = 128 * 1024;
+/** A stream with more than this is skipped: its call has booked it. A character takes at most three bytes. */
+const mostBytes = 3 * smallReplyBytes;
 /** Time between two checks of all open streams, in milliseconds. */
 const checkIntervalMs = 250;
 /** Open streams that are checked for each new one. */
