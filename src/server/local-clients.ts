@@ -10,7 +10,7 @@ import { A2AError } from "../protocol/errors.js";
 import { suggestion } from "../protocol/nearest.js";
 import { invokeStream, invokeUnary, type Operations } from "../protocol/operations.js";
 import { isAuthenticated } from "./authentication.js";
-import type { ComposedLocalAgent } from "./compose-agent.js";
+import type { ComposedLocalAgent } from "./compose-local-agent.js";
 import { toKey, toPath } from "./directory.js";
 import type { SharedParts } from "./multi-agent.js";
 import { hasOwnAuth, type ServedAgentOptions } from "./options.js";

@@ -19,10 +19,10 @@ import { normalizeEvent } from "../task/normalize.js";
 import { readState, recordError } from "../task/record.js";
 import { shuttingDown } from "../turn-slots.js";
 import { isDeadlinePassed, type TurnStart, type TurnTarget } from "../turn-start.js";
+import { AgentTurn } from "./agent-turn.js";
 import { TurnInbox } from "./inbox.js";
 import { EarlierQuestions } from "./question.js";
 import { runAgent } from "./run-agent.js";
-import { AgentTurn } from "./turn.js";
 import { TurnState } from "./turn-state.js";
 import { TurnWriter } from "./writer.js";
 
