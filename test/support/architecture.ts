@@ -77,7 +77,6 @@ const packageHomes = [
   { packages: /^oauth4webapi$/, home: "src/auth/" },
   { packages: /^@opentelemetry\//, home: "src/telemetry/" },
   { packages: /^rate-limiter-flexible$/, home: "src/rates/local-counters.ts" },
-  { packages: /^(?:@nats-io\/|nats(?:\/|$))/, home: "src/signals/" },
 ];
 
 /** What grpc-js does not document, or what depends on its internals, and the one folder that may use it. */
