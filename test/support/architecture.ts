@@ -46,7 +46,7 @@ const allowedImports: Readonly<Record<string, readonly string[]>> = {
   "binding/grpc": ["gen", "protocol", "version", "binding"],
   // The agents of a server call each other by its clients.
   server: [...lowerRooms, "client"],
-  client: ["protocol", "version", "auth", "telemetry", "card", "binding"],
+  client: ["protocol", "version", "auth", "telemetry", "binding"],
   gateway: [...lowerRooms, "server", "client"],
   mounting: [...lowerRooms, "server"],
   // Executors of another SDK become agents: functions of a turn.
