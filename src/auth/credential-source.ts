@@ -2,8 +2,8 @@ import { type A2AError, changeError } from "../protocol/errors.js";
 import type { AgentCard, SecurityScheme } from "../protocol/model.js";
 import { checkCredentials } from "./check-credentials.js";
 import type { CredentialEnvironment, CredentialOptions, CredentialProvider, Secret } from "./credential-options.js";
+import { type CredentialPart, untilAborted } from "./credential-part.js";
 import type { Credential, CredentialSource } from "./credentials.js";
-import { type CredentialPart, untilAborted } from "./part.js";
 import { checkCredential, isSameCredential, mergeCredentials } from "./placement.js";
 import { quote, schemePart } from "./scheme-part.js";
 

@@ -1,8 +1,8 @@
 import { base64FromBytes } from "../protocol/base64.js";
 import type { SecurityScheme } from "../protocol/model.js";
 import type { BasicSecret, CredentialEnvironment, OAuthSecret, Secret } from "./credential-options.js";
+import { type CredentialPart, untilAborted } from "./credential-part.js";
 import type { TokenUse } from "./oauth/token-use.js";
-import { type CredentialPart, untilAborted } from "./part.js";
 import {
   bearerPlacement,
   cookiePlacement,

@@ -29,9 +29,9 @@ import type { AdmittedCall, CallGate, CallHead, LimitedCall, Service } from "./s
 // A binding supplies the head, decodes and encodes; the other steps are here. Everything that headers can decide is
 // decided before the body is read. (JSON-RPC reads the version first, since it decides the form of every error.)
 //
-// Bytes are booked at the place of the call in the server (`AdmittedCall`): each piece of the body until it is decoded,
-// and a reply or an event over `smallReplyBytes` from before it is encoded until the socket has taken it. Decoding or
-// encoding more than that is large work, which waits for its turn.
+// Bytes are booked on the admission of the call (`AdmittedCall`): each piece of the body until it is decoded,
+// and a reply or an event over `smallReplyBytes` until the socket has taken it. Decoding or encoding more than that is
+// large work, which waits for its turn and is booked before it begins.
 //
 // A deadline of the caller ends the wait in the pipeline, and not the turn. The turn ends too, and passes the rest of
 // the time on to the agents that it calls, with the option `deadlines: "abort"` and when another turn of this server
@@ -46,7 +46,7 @@ import type { AdmittedCall, CallGate, CallHead, LimitedCall, Service } from "./s
 // has HTTP status 503 beside its gRPC status, any other error has 200. A stream reset with REFUSED_STREAM would give
 // the same guarantee, but only Envoy repeats such calls, and a reset carries neither a reason nor a delay.
 //
-// Invariant: a call takes its places and its deadline once, and `end` frees all of them, whatever has failed.
+// Invariant: a call takes its admissions and its deadline once, and `end` frees all of them, whatever has failed.
 
 /** The part of a version adapter that every call has. */
 export type CallAdapter = Pick<JsonRpcAdapter, "version" | "serve">;
@@ -73,7 +73,9 @@ export function handlerFor(adapter: CallAdapter, service: Service): Operations<S
 }
 
 /**
- * Replies and events up to this size are not booked: a socket takes them at once. Coding more than that is large work.
+ * The threshold of booking and of large work. Up to this size, in characters of a text or in bytes, a call does not book
+ * its reply or event: a socket takes it at once, and `listen/unsent.ts` books what waits on HTTP/2 streams. Decoding a
+ * request or encoding a reply over this size is large work. Messages of gRPC are booked from half of it (`grpc/call.ts`).
  */
 export const smallReplyBytes = 64 * 1024;
 
@@ -96,14 +98,14 @@ export class ServerCall<S extends CallGate = Service> {
   #head: CallHead | undefined;
   #context: OpenContext | undefined;
   #departure: { readonly reason: unknown } | undefined;
-  #requestPlace: AdmittedCall | undefined;
-  #streamPlace: AdmittedCall | undefined;
-  /** The place at the agent of a call that began at another service. */
-  #agentPlace: AdmittedCall | undefined;
+  #requestAdmission: AdmittedCall | undefined;
+  #streamAdmission: AdmittedCall | undefined;
+  /** The admission at the agent, of a call that began at another service. */
+  #agentAdmission: AdmittedCall | undefined;
   #meter: CallMeter | undefined;
-  #limits: LimitedCall | undefined;
-  /** The limits of the server, for a call that began there. */
-  #serverLimits: LimitedCall | undefined;
+  #rateLimits: LimitedCall | undefined;
+  /** The rate limits of the server, for a call that began there. */
+  #serverRateLimits: LimitedCall | undefined;
   #deadline: AnnouncedDeadline | undefined;
   #ended = false;
   #requestBytes = 0;
@@ -146,7 +148,7 @@ export class ServerCall<S extends CallGate = Service> {
   }
 
   async #identifyWithin(limits: LimitedCall): Promise<void> {
-    this.#limits = limits;
+    this.#rateLimits = limits;
     const arrival = limits.arrive();
     if (arrival !== undefined) await arrival;
     const caller = await this.service.authenticate(this.#openHead(), this);
@@ -157,7 +159,7 @@ export class ServerCall<S extends CallGate = Service> {
 
   /** Reply headers with the remaining quota; none without rate limits. */
   get rateFields(): Readonly<Record<string, string>> | undefined {
-    return this.#limits?.fields;
+    return this.#rateLimits?.fields;
   }
 
   /** Reads what the headers declare. Throws `versionNotSupported` or `extensionSupportRequired`. */
@@ -182,34 +184,34 @@ export class ServerCall<S extends CallGate = Service> {
 
   /** Admits the call, before its request is read. Throws `unavailable`. */
   admit(): void {
-    this.#requestPlace = this.#enter(false);
-    if (this.#ended) this.#leavePlaces();
+    this.#requestAdmission = this.#enter(false);
+    if (this.#ended) this.#leaveAdmissions();
   }
 
   /** Continues an admitted call at the service of the agent that its request names. Throws `unavailable`. */
   moveTo(service: S): void {
     this.service = service;
-    this.#agentPlace = this.#enter(false);
-    if (this.#ended) this.#leavePlaces();
-    this.#serverLimits = this.#limits;
-    this.#limits = service.rates?.(this.#openHead());
+    this.#agentAdmission = this.#enter(false);
+    if (this.#ended) this.#leaveAdmissions();
+    this.#serverRateLimits = this.#rateLimits;
+    this.#rateLimits = service.rates?.(this.#openHead());
   }
 
-  /** The place that bytes are booked on: that of the request until a stream has its own. */
-  get #place(): AdmittedCall | undefined {
-    return this.#requestPlace ?? this.#streamPlace;
+  /** The admission that bytes are booked on: that of the request until a stream has its own. */
+  get #admission(): AdmittedCall | undefined {
+    return this.#requestAdmission ?? this.#streamAdmission;
   }
 
   /** Books bytes of the request as they arrive. Throws `unavailable` or `resourceExhausted`. */
   receive(bytes: number): void {
     this.#requestBytes += bytes;
     if (this.#meter !== undefined) this.#meter.requestBytes += bytes;
-    this.#place?.receive(bytes);
+    this.#admission?.receive(bytes);
   }
 
   /** Books bytes of a reply that waits to be taken. Throws `unavailable` or `resourceExhausted`. */
   hold(bytes: number): void {
-    this.#place?.hold(bytes);
+    this.#admission?.hold(bytes);
   }
 
   /** Whether a reply or an event is encoded as large work. */
@@ -239,8 +241,8 @@ export class ServerCall<S extends CallGate = Service> {
    * the caller has left.
    */
   work<T>(steps: Iterator<unknown, T>): Promise<T> {
-    const place = this.#place;
-    return place === undefined ? Promise.reject(callerLeft()) : place.work(this.#whileHere(steps));
+    const admission = this.#admission;
+    return admission === undefined ? Promise.reject(callerLeft()) : admission.work(this.#whileHere(steps));
   }
 
   *#whileHere<T>(steps: Iterator<unknown, T>): Generator<unknown, T> {
@@ -254,7 +256,7 @@ export class ServerCall<S extends CallGate = Service> {
 
   /** Releases bytes of a reply that its peer has taken. */
   release(bytes: number): void {
-    this.#place?.release(bytes);
+    this.#admission?.release(bytes);
   }
 
   /** A piece of the reply is ready for the socket. */
@@ -265,7 +267,7 @@ export class ServerCall<S extends CallGate = Service> {
   /** Calls a unary operation. The bytes of the request are released, since it is decoded. */
   unary(message: AnyMessage): Promise<AnyMessage> {
     const target = this.#openTarget();
-    this.#requestPlace?.release();
+    this.#requestAdmission?.release();
     const context = this.#openContext(target.adapter);
     const { trace } = context;
     const reply =
@@ -300,9 +302,9 @@ export class ServerCall<S extends CallGate = Service> {
         ? invokeStream(handler, operation, request, context)
         : streamFrom(() => limited.then((within) => invokeStream(handler, operation, request, within)));
     };
-    this.#streamPlace = this.#enter(true);
+    this.#streamAdmission = this.#enter(true);
     this.#endRequest();
-    if (this.#ended) this.#leavePlaces();
+    if (this.#ended) this.#leaveAdmissions();
     const { interception } = this.service;
     const context = this.#openContext(adapter);
     const items =
@@ -322,14 +324,14 @@ export class ServerCall<S extends CallGate = Service> {
   /** Applies the rate limits. The operation gets the rest of the quota in its context. */
   #limit(operation: Operation, request: AnyMessage, context: ServerContext): Promise<ServerContext> | undefined {
     const { principal } = this;
-    const limits = this.#limits;
+    const limits = this.#rateLimits;
     if (!limits) return undefined;
     const admit = () => limits.admit({ principal, operation, request, bytes: this.#requestBytes });
     const arrive = async () => {
-      await limits.arrive(this.#serverLimits);
+      await limits.arrive(this.#serverRateLimits);
       return limits.checkCaller(principal);
     };
-    return (this.#agentPlace === undefined ? admit() : arrive().then(admit)).then((quota) =>
+    return (this.#agentAdmission === undefined ? admit() : arrive().then(admit)).then((quota) =>
       context === this.#context ? this.#context.limit(quota) : changeContext(context, { quota }),
     );
   }
@@ -369,11 +371,11 @@ export class ServerCall<S extends CallGate = Service> {
 
   /** Ends the call and its admission. Calling it twice is harmless. */
   end(): void {
-    this.#leavePlaces();
+    this.#leaveAdmissions();
     this.#deadline?.end();
     if (this.#ended) return;
     this.#ended = true;
-    this.#limits?.leave();
+    this.#rateLimits?.leave();
     if (this.#meter !== undefined) this.#report(this.#meter);
   }
 
@@ -392,17 +394,17 @@ export class ServerCall<S extends CallGate = Service> {
     return this.service.observer?.trace?.({ binding, header, operation, version: adapter?.version }, meter);
   }
 
-  #leavePlaces(): void {
+  #leaveAdmissions(): void {
     this.#endRequest();
-    this.#agentPlace?.leave();
-    this.#agentPlace = undefined;
-    this.#streamPlace?.leave();
-    this.#streamPlace = undefined;
+    this.#agentAdmission?.leave();
+    this.#agentAdmission = undefined;
+    this.#streamAdmission?.leave();
+    this.#streamAdmission = undefined;
   }
 
   #endRequest(): void {
-    this.#requestPlace?.leave();
-    this.#requestPlace = undefined;
+    this.#requestAdmission?.leave();
+    this.#requestAdmission = undefined;
   }
 
   #enter(streams: boolean): AdmittedCall {
@@ -433,7 +435,7 @@ export class ServerCall<S extends CallGate = Service> {
     this.#head = undefined;
     const after = header("last-event-id");
     const call = { principal, binding, version, extensions, after, caller: address, header, requestId, trace, chain };
-    const memory = this.service.accountsAnswers === true ? this.#place : undefined;
+    const memory = this.service.accountsAnswers === true ? this.#admission : undefined;
     const context = createContext({ ...call, deadline, memory });
     if (deadline !== undefined) this.#deadline = new AnnouncedDeadline(deadline, (reason) => this.leave(reason));
     if (this.#departure !== undefined) context.leave(this.#departure.reason);

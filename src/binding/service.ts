@@ -70,7 +70,7 @@ export interface EnteringCall {
 /** A step of work yields this to end its turn, before work that the queue cannot measure. */
 export const endOfTurn = Symbol("end of turn");
 
-/** The place of a call in the server. */
+/** The admission of a call: books its bytes, and runs its large work. */
 export interface AdmittedCall {
   /**
    * Books bytes of the request as they arrive. Throws as `hold` does, and `unavailable` for a large request in an

@@ -44,7 +44,7 @@ import { type Allowance, pollPause, startAllowance, toTimeoutError } from "./tim
 //   call → interceptors → ResumingStream (streams) → withRetries → CardAccess → InterfacePool → InterfaceClient → transport
 //
 // `card/discovery.ts` finds the card, and `interface-pool.ts` makes an `InterfaceClient` for each interface with a known
-// transport. Each layer asks `failures.ts` what a failure leads to.
+// transport. `failures.ts` says what a failure leads to, for retries and for the choice of the interface.
 
 type Methods = (typeof A2AService)["method"];
 

@@ -22,8 +22,8 @@ export interface Lease {
   readonly valid: boolean;
   /** How long it has been invalid for want of a renewal, in milliseconds by the monotonic clock. */
   readonly lapsedMs: number;
-  /** `undefined` while the lease is valid, else a promise of its renewal. Checked before a task is claimed. */
-  hold(): Promise<void> | undefined;
+  /** Renews the lease unless it is valid: then `undefined`. Called before a task is claimed. */
+  renewIfLapsed(): Promise<void> | undefined;
   renew(): Promise<void>;
   /**
    * The time of the store in milliseconds since the epoch, as far as the last renewal shows: that of this process unless
@@ -62,7 +62,8 @@ const sameMs = 50;
 export function createLease({ store, clock, limits, instance, checkHeld }: LeaseOptions): Lease {
   const { heartbeatMs, instanceTtlMs } = limits;
   let last: Renewal | undefined;
-  let restUntil = Number.POSITIVE_INFINITY;
+  /** Nothing is taken over before this time of the steady clock. */
+  let takeOverFrom = Number.POSITIVE_INFINITY;
   const now = (): Moment => ({ wall: clock.now(), steady: monotonic(clock) });
   // Counted from before the renewal, since the store counts from a later moment.
   const heldMs = (): number => (last === undefined ? Number.POSITIVE_INFINITY : elapsedMs(last.startedAt, now()));
@@ -83,9 +84,9 @@ export function createLease({ store, clock, limits, instance, checkHeld }: Lease
     const next: Renewal = { startedAt, answeredAt: now(), storeTime };
     if (last === undefined) {
       // After an outage all others may be about to renew.
-      restUntil = next.answeredAt.steady + heartbeatMs;
+      takeOverFrom = next.answeredAt.steady + heartbeatMs;
     } else if (isDisturbed(last, next)) {
-      restUntil = next.answeredAt.steady + instanceTtlMs;
+      takeOverFrom = next.answeredAt.steady + instanceTtlMs;
       await checkHeld();
     }
     if (last === undefined || startedAt.steady >= last.startedAt.steady) last = next;
@@ -99,7 +100,7 @@ export function createLease({ store, clock, limits, instance, checkHeld }: Lease
       return last === undefined ? 0 : Math.max(0, monotonic(clock) - last.startedAt.steady - instanceTtlMs);
     },
     renew,
-    hold: () => (heldMs() < instanceTtlMs ? undefined : renew()),
+    renewIfLapsed: () => (heldMs() < instanceTtlMs ? undefined : renew()),
     storeTime() {
       const own = clock.now();
       if (last === undefined) return own;
@@ -109,10 +110,10 @@ export function createLease({ store, clock, limits, instance, checkHeld }: Lease
       return Math.abs(own - estimate) > roundTrip / 2 + sameMs ? Math.round(estimate) : own;
     },
     async trustsExpiry() {
-      if (last !== undefined && monotonic(clock) < restUntil) return false;
+      if (last !== undefined && monotonic(clock) < takeOverFrom) return false;
       // The store's clock may have been set since the last one.
       await renew();
-      return monotonic(clock) >= restUntil;
+      return monotonic(clock) >= takeOverFrom;
     },
   };
 }

@@ -79,7 +79,7 @@ export class RunningMemory {
   }
 
   /** Why a turn was ended. */
-  get refusal(): string {
+  get limitText(): string {
     return `the running tasks of this caller take too much memory: the limit is half of what others leave of ${this.#maxBytes} bytes (runningMaxBytes)`;
   }
 
@@ -90,7 +90,7 @@ export class RunningMemory {
     if (owner === undefined || !this.#exceedsShare(owner)) return;
     // A refused caller waits too, even if none of the owner's turns does.
     if (owner.stopTimer === noop) this.#startTimer(owner);
-    throw new A2AError("resourceExhausted", this.refusal, {
+    throw new A2AError("resourceExhausted", this.limitText, {
       retryAfterMs: 1000,
       metadata: { limit: "runningMaxBytes" },
     });

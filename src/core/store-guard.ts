@@ -28,7 +28,7 @@ import type { StoreHealth } from "./store-health.js";
 // | sweeps             | the same, `storeWaitMs` while the store is away     | none                              |
 // | operations, agents | `storeWaitMs`                                       | the store is probed               |
 // | sends              | `storeWaitMs`                                       | the same, and readiness learns it |
-// | writes of turns    | `core/task/write.ts`: the first `storeWaitMs`, later ones `storeRetryMs`                |
+// | writes of turns    | the first `storeWaitMs`, later ones `storeRetryMs`  | see `core/task/write.ts`          |
 
 /** Who calls a store. */
 export type StoreUser = "sweep" | "call" | "send";

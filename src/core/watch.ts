@@ -1,8 +1,8 @@
 import type { Clock, Head, Hint, Signals, TaskStore } from "./ports.js";
 
-// Readers are woken by hints of this process and of others (`signals/`), and one poll of heads in `pollMs` repairs what
-// was lost. A change in this process wakes after the macrotask that stored it, so a reader that keeps up reads many
-// events at once.
+// Readers are woken by hints of this process (`signals/in-process.ts`) and, with PostgreSQL, of others
+// (`store/postgres/signals.ts`), and one poll of heads in `pollMs` repairs what was lost. A change in this process wakes
+// after the macrotask that stored it, so a reader that keeps up reads many events at once.
 
 /** A watcher of a task's changes. Waking is cheap and may be for nothing. */
 export interface Watcher {

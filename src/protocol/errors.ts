@@ -1,9 +1,9 @@
 import { suggestion } from "./nearest.js";
 
 // Errors: the table of codes, the one class that carries them, and how peers are read. A new code is a row of
-// `errorTable`: the bindings, the client, the gateway and telemetry read the columns, and the compiler asks for each, or `finalAnswer` decides it. A
-// version that calls it by another number has that in its own table (`version/v0.1/errors.ts`,
-// `version/v0.3/errors.ts`).
+// `errorTable`: the bindings, the client, the gateway and telemetry read the columns, and the compiler asks for each, or
+// `finalAnswer` decides it. A version that calls it by another number has that in its own table
+// (`version/v0.1/errors.ts`, `version/v0.3/errors.ts`).
 
 /** How programs handle an error, by its code alone. */
 interface ErrorColumns {

@@ -57,7 +57,7 @@ type DeliveryResult = "done" | "gone" | "lost";
 
 const pauseFactor = 4;
 
-class DeliveryMoved extends Error {}
+class DestinationChanged extends Error {}
 
 /** Delivers events to one webhook by its current configuration, as payloads of its version, with retries. */
 export class WebhookSender {
@@ -81,7 +81,7 @@ export class WebhookSender {
     this.#registration = registration;
     this.#replacements += 1;
     if (this.#route.origin === origin) return;
-    this.#destinationChange.abort(new DeliveryMoved());
+    this.#destinationChange.abort(new DestinationChanged());
     this.#destinationChange = new AbortController();
   }
 
@@ -96,7 +96,7 @@ export class WebhookSender {
     let pauseMs = 0;
     for (let attempts = 1; ; ) {
       const result = await this.#attemptInTurn(event, pauseMs);
-      if (result === "moved") {
+      if (result === "destinationChanged") {
         pauseMs = 0;
         continue;
       }
@@ -137,22 +137,25 @@ export class WebhookSender {
     }
   }
 
-  // `moved`: the turn, or the call that failed, was for another destination than the configuration now has.
-  async #attemptInTurn(event: EventSource, pauseMs: number): Promise<AttemptOutcome | DeliveryResult | "moved"> {
+  // `destinationChanged`: the turn, or the call that failed, was for another destination than the configuration now has.
+  async #attemptInTurn(
+    event: EventSource,
+    pauseMs: number,
+  ): Promise<AttemptOutcome | DeliveryResult | "destinationChanged"> {
     const { stop, flushNow } = this.#controls;
     const route = this.#route;
     const ticket = { ...route, pauseMs, flushNow, signals: [stop, this.#destinationChange.signal] };
     try {
       const result = await this.#deps.scheduler.run(ticket, () => this.#attempt(event, route.origin));
       const isFailed = typeof result !== "string" && result.kind === "failed";
-      return isFailed && this.#route.origin !== route.origin ? "moved" : result;
+      return isFailed && this.#route.origin !== route.origin ? "destinationChanged" : result;
     } catch (error) {
-      if (error instanceof DeliveryMoved) return "moved";
+      if (error instanceof DestinationChanged) return "destinationChanged";
       throw error;
     }
   }
 
-  async #attempt(event: EventSource, origin: string): Promise<AttemptOutcome | DeliveryResult | "moved"> {
+  async #attempt(event: EventSource, origin: string): Promise<AttemptOutcome | DeliveryResult | "destinationChanged"> {
     const response = await event();
     if (response === undefined) return "lost";
     const payload = this.#write(response);
@@ -160,7 +163,7 @@ export class WebhookSender {
     const registration = await this.#current();
     if (registration === undefined) return "gone";
     this.#registration = registration;
-    if (this.#route.origin !== origin) return "moved";
+    if (this.#route.origin !== origin) return "destinationChanged";
     return this.#post(registration, payload);
   }
 

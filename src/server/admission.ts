@@ -11,7 +11,7 @@ import { createWorkQueue, type WorkQueue } from "./work-queue.js";
 
 // Admission: which calls the server takes in, after authentication and before their bodies are read.
 //
-// A server that shuts down takes no new call, except those of its own running turns. A stream takes a place of its
+// A server that shuts down takes no new call, except those of its own running turns. A stream takes a slot of its
 // caller, of the agent and of the process. A call books its bytes in the ledger (`byte-ledger.ts`) and runs large work
 // in turns (`work-queue.ts`). Rate limits are elsewhere (`rates/rated-calls.ts`), and so is what refuses turns in an
 // overload (`core/turn-slots.ts`). `publicError` decides what a caller sees of an error.
@@ -198,7 +198,7 @@ class CallAdmission implements AdmittedCall {
 }
 
 /**
- * The open streams of an agent: each takes a place of its caller, of the agent and of the process. Counted by hand, since
+ * The open streams of an agent: each takes a slot of its caller, of the agent and of the process. Counted by hand, since
  * `Slots` takes lists of slots, which would be four objects for each stream when it opens and when it ends.
  */
 class AgentStreams {
@@ -217,7 +217,7 @@ class AgentStreams {
     return this.#ofAgent.count;
   }
 
-  /** Takes the places of a stream. Throws `resourceExhausted` or `unavailable` when one is missing, and takes none. */
+  /** Takes the slots of a stream. Throws `resourceExhausted` or `unavailable` when one is missing, and takes none. */
   open(caller: string): void {
     const before = this.#callers.get(caller) ?? 0;
     if (before >= this.#perCaller) {

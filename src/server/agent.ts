@@ -3,7 +3,7 @@ import type { ReplaceableHandler } from "../core/request-handler.js";
 import { renameOptions } from "../protocol/check/former-options.js";
 import { assertOptions } from "../protocol/check/rules.js";
 import { anonymous } from "./authentication.js";
-import { composeAgent } from "./compose-agent.js";
+import { composeLocalAgent } from "./compose-local-agent.js";
 import type { ComposedAgent, InProcessAgent } from "./composition.js";
 import { createHandlers, type Handlers } from "./mounting.js";
 import { mountedRule } from "./option-rules.js";
@@ -86,7 +86,7 @@ export async function createAgent(options: AgentOptions): Promise<MountedAgent> 
   const address = { origin, mountPath: basePath };
   const process = await openServerProcess(agentOptions);
   const environment = { process, listening: () => address, isMounted: true };
-  const agent = await composeAgent({ ...agentOptions, basePath: undefined }, environment).catch(
+  const agent = await composeLocalAgent({ ...agentOptions, basePath: undefined }, environment).catch(
     closeOnFailure(process),
   );
   const end = async (drainMs: number): Promise<void> => {

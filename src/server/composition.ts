@@ -29,7 +29,7 @@ import type { RateLimiter, RateLimiterOptions, RateLimiterParts } from "./rate-l
 import type { ServerProcess } from "./server-process.js";
 
 // Composes an agent, with or without a port: admission, authentication, limits, bindings and card in front of a backend.
-// The backend is a local agent (`compose-agent.ts`) or a gateway.
+// The backend is a local agent (`compose-local-agent.ts`) or a gateway.
 
 /** An agent that can be called in this process, with or without a port. */
 export interface InProcessAgent {

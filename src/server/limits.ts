@@ -19,10 +19,10 @@ import { defaultOverloadLimits, type OverloadLimits } from "./overload/limits.js
 // requests (`binding/service.ts`), tasks and turns (`core/limits.ts`), webhooks (`push/limits.ts`), content
 // (`protocol/validation-limits.ts`), overload (`overload/limits.ts`), and bytes and streams of the process (here). A
 // new limit is a member of one of these interfaces, with its docstring, and of the defaults beside it. Here it gets a
-// rule if it is not just a number (`limitRules`; a duration needs only a name that ends with `Ms`,
-// and `positiveDurations` if it may not be 0), a row of
-// `limitPairs` if it may contradict another, and its name in `processLimits` if an agent cannot have it for itself.
-// Limits that no option changes are `FixedLimits`.
+// rule if it is not just a number (`limitRules`; a duration needs only a name that ends with `Ms`, and
+// `positiveDurations` if it may not be 0), a row of `limitPairs` if it may contradict another, and its name in
+// `processLimits` if an agent cannot have it for itself. A limit per owner has `Owner` or `Principal` in its name, and
+// `resolveLimits` lifts it where callers cannot be distinguished. Limits that no option changes are `FixedLimits`.
 
 /** Admission limits, shared by all calls of the process. */
 export interface AdmissionLimits extends BindingLimits {

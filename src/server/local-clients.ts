@@ -1,3 +1,4 @@
+import { requestIdParameter } from "../binding/request-id.js";
 import type { Transport } from "../binding/transport.js";
 import { createTransport } from "../binding/transport.js";
 import type { Client, ClientParts } from "../client/base-client.js";
@@ -10,7 +11,7 @@ import { A2AError } from "../protocol/errors.js";
 import { suggestion } from "../protocol/nearest.js";
 import { invokeStream, invokeUnary, type Operations } from "../protocol/operations.js";
 import { isAuthenticated } from "./authentication.js";
-import type { ComposedLocalAgent } from "./compose-agent.js";
+import type { ComposedLocalAgent } from "./compose-local-agent.js";
 import { toKey, toPath } from "./directory.js";
 import type { SharedParts } from "./multi-agent.js";
 import { hasOwnAuth, type ServedAgentOptions } from "./options.js";
@@ -139,7 +140,7 @@ function turnDefaults({ signal, leftMs }: TurnCaller, streams: boolean): SendOpt
 }
 
 function forwardHeaders({ header, requestId }: TurnCaller): Record<string, string> {
-  const headers: Record<string, string> = requestId === undefined ? {} : { "x-request-id": requestId };
+  const headers: Record<string, string> = requestId === undefined ? {} : { [requestIdParameter]: requestId };
   for (const name of traceHeaders) {
     const value = header?.(name);
     if (value !== undefined) headers[name] = value;

@@ -19,7 +19,7 @@ import { createAdmission } from "./admission.js";
 import { createTaskAccess, type RunningAgent } from "./agent.js";
 import type { AgentRegistry, PlannedAgent, ServerParts } from "./agent-registry.js";
 import { type Authentication, isAuthenticated, loadSchemes, openAuthentication } from "./authentication.js";
-import { type ComposedLocalAgent, composeAgent } from "./compose-agent.js";
+import { type ComposedLocalAgent, composeLocalAgent } from "./compose-local-agent.js";
 import { type InProcessAgent, loadObserver } from "./composition.js";
 import { Directory, toKey, toPath } from "./directory.js";
 import { chooseGrpcRoute } from "./grpc-route.js";
@@ -262,7 +262,7 @@ function planAgent(
     title: `the agent at ${path}`,
     route: chooseGrpcRoute({ path: key, hasOwnAuth: isOwn, hosts, grpcPort, publicGrpc }),
     compose: (environment, replaces) =>
-      composeAgent(options, {
+      composeLocalAgent(options, {
         ...environment,
         replaces,
         rates: shared.rates,

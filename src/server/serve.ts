@@ -5,7 +5,7 @@ import { isLoopback } from "../protocol/loopback.js";
 import { createTaskAccess, type RunningAgent } from "./agent.js";
 import { AgentRegistry, type PlannedAgent, type ServerParts } from "./agent-registry.js";
 import { askForCertificates, isAuthenticated } from "./authentication.js";
-import { type ComposedLocalAgent, composeAgent } from "./compose-agent.js";
+import { type ComposedLocalAgent, composeLocalAgent } from "./compose-local-agent.js";
 import { type AgentEnvironment, type ComposedAgent, chooseBindings, type InProcessAgent } from "./composition.js";
 import { Directory, toPath } from "./directory.js";
 import { createHostGuard, type HostGuard } from "./host-guard.js";
@@ -77,7 +77,8 @@ export async function serve(givenOptions: ServeOptions | ServeAgentsOptions): Pr
   const options = renameOptions("serve()", givenOptions);
   if (!namesAgents(options)) {
     assertOptions("serve()", options, serveRule);
-    const compose = (environment: AgentEnvironment): Promise<ComposedLocalAgent> => composeAgent(options, environment);
+    const compose = (environment: AgentEnvironment): Promise<ComposedLocalAgent> =>
+      composeLocalAgent(options, environment);
     const { server, agent } = await serveOne(options, { hasTasks: true, compose });
     return Object.assign(server, createTaskAccess(agent));
   }

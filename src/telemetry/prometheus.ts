@@ -67,24 +67,24 @@ export async function serveMetrics(
 }
 
 /** Time between two collections, in milliseconds. With it, a flood of scrapes costs about 1 % of a processor. */
-const minRestMs = 100;
+const minPauseMs = 100;
 
-/** Scrapes at the same time share a collection. Those within `minRestMs` after it wait for the next one. */
+/** Scrapes at the same time share a collection. Those within `minPauseMs` after it wait for the next one. */
 function paceCollections(collect: () => Promise<string>): () => Promise<string> {
   let collection: Promise<string> | undefined;
-  let restUntil = 0;
-  const collectAfterRest = async (): Promise<string> => {
-    const restMs = restUntil - performance.now();
-    if (restMs > 0) await pause(systemClock, restMs);
+  let nextAt = 0;
+  const collectAfterPause = async (): Promise<string> => {
+    const pauseMs = nextAt - performance.now();
+    if (pauseMs > 0) await pause(systemClock, pauseMs);
     try {
       return await collect();
     } finally {
       collection = undefined;
-      restUntil = performance.now() + minRestMs;
+      nextAt = performance.now() + minPauseMs;
     }
   };
   return () => {
-    collection ??= collectAfterRest();
+    collection ??= collectAfterPause();
     return collection;
   };
 }

@@ -1,6 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { A2AError, type Agent, artifact, reply, type Server, serve } from "trivium";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bindingNames } from "../../src/protocol/bindings.js";
 import { hasChromium, startChromium } from "./chromium.js";
 import { type Relay, startRelay } from "./relay.js";
 import type { Scenario } from "./scenarios.js";
@@ -36,7 +37,7 @@ beforeAll(async () => {
     card: { name: "Counter", description: "Counts, shouts and refuses", version: "1.0.0" },
     port: 0,
     drainMs: 0,
-    bindings: ["JSONRPC", "HTTP+JSON", "GRPC", "CONNECT"],
+    bindings: bindingNames,
     cors: { origins: [site.origin] },
     authenticate({ header }) {
       if (header("authorization") === undefined) return { owner: header("x-api-key") ?? "anybody" };

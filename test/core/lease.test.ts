@@ -29,9 +29,9 @@ function leased() {
 describe("a lease", () => {
   it("a lease is acquired before the first task is claimed, and reused while it is valid", async () => {
     const { lease, state } = leased();
-    await lease.hold();
+    await lease.renewIfLapsed();
     expect(state.renewals).toBe(1);
-    expect(lease.hold()).toBeUndefined();
+    expect(lease.renewIfLapsed()).toBeUndefined();
     expect(state.renewals).toBe(1);
   });
 
@@ -39,19 +39,19 @@ describe("a lease", () => {
     const { clock, lease } = leased();
     await lease.renew();
     await clock.advance(14_899);
-    expect(lease.hold()).toBeUndefined();
+    expect(lease.renewIfLapsed()).toBeUndefined();
     await clock.advance(1);
-    await expect(lease.hold()).resolves.toBeUndefined();
-    expect(lease.hold()).toBeUndefined();
+    await expect(lease.renewIfLapsed()).resolves.toBeUndefined();
+    expect(lease.renewIfLapsed()).toBeUndefined();
   });
 
   it("a lease is invalid when its renewal fails", async () => {
     const { lease, state } = leased();
     state.broken = true;
-    await expect(lease.hold()).rejects.toThrow("no store");
+    await expect(lease.renewIfLapsed()).rejects.toThrow("no store");
     state.broken = false;
-    await lease.hold();
-    expect(lease.hold()).toBeUndefined();
+    await lease.renewIfLapsed();
+    expect(lease.renewIfLapsed()).toBeUndefined();
   });
 });
 

@@ -88,8 +88,8 @@ describe("the card of a gateway", () => {
     const { supportedInterfaces, capabilities, name, version } = scene.gateway.card;
     expect(supportedInterfaces.map(({ protocolBinding, url }) => `${protocolBinding} ${url}`)).toEqual([
       "JSONRPC https://front.example/a/json-rpc",
-      "HTTP+JSON https://front.example/a/http-json",
       "GRPC front.example:443",
+      "HTTP+JSON https://front.example/a/http-json",
       "urn:trivium:binding:connect:v1 https://front.example/a",
     ]);
     expect([name, version]).toEqual(["Behind", "1.2.3"]);

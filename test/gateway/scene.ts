@@ -17,13 +17,13 @@ import {
   working,
 } from "trivium";
 import { Client } from "../../src/client/node.js";
-import { bindingRow } from "../../src/protocol/bindings.js";
+import { bindingNames, bindingRow } from "../../src/protocol/bindings.js";
 import type { VersionName } from "../../src/version/versions.js";
 import { type LogLine, recordingLogger } from "../support/recording-logger.js";
 import { textIn } from "../support/say.js";
 
 /** The bindings on which an agent can be served. */
-export const bindings = ["JSONRPC", "HTTP+JSON", "GRPC", "CONNECT"] as const satisfies readonly Binding[];
+export const bindings = bindingNames;
 
 /** The actions of the agent behind the gateway, by the first word of a message. */
 const script: Readonly<Record<string, (turn: Turn) => ReturnType<Agent>>> = {

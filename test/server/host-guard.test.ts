@@ -3,6 +3,7 @@ import { connect, type OutgoingHttpHeaders } from "node:http2";
 import Koa from "koa";
 import { type AgentServer, createAgent, gateway, reply, type ServeOptions, serve } from "trivium";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { bindingNames } from "../../src/protocol/bindings.js";
 import { frame, rawSession } from "../support/grpc-raw.js";
 import { serveHttp } from "../support/http-agent.js";
 import { wireTo } from "../support/http-calls.js";
@@ -18,7 +19,7 @@ let server: AgentServer;
 
 const agentOptions = {
   card: { name: "Near", description: "Is of this machine", version: "1" },
-  bindings: ["JSONRPC", "HTTP+JSON", "GRPC", "CONNECT"],
+  bindings: bindingNames,
   agent: async () => {
     turns++;
     return reply("done");

@@ -1,7 +1,11 @@
 import { inputRequired, serve } from "trivium";
 import { describe, expect, it } from "vitest";
-import { resolveLimits } from "../../src/server/limits.js";
+import { defaultLimits, resolveLimits } from "../../src/server/limits.js";
 import { postJson } from "../support/http-agent.js";
+
+const ownerLimits = (Object.keys(resolveLimits()) as (keyof ReturnType<typeof resolveLimits>)[]).filter((name) =>
+  /Owner|Principal/.test(name),
+);
 
 async function fill(limits: object, authenticate: boolean) {
   await using server = await serve({
@@ -34,5 +38,10 @@ describe("the limits of one owner", () => {
     const none = Number.POSITIVE_INFINITY;
     expect(resolveLimits({}, false)).toMatchObject({ tasksPerOwner: none, readsPerOwner: none });
     expect(resolveLimits({}, true)).toMatchObject({ tasksPerOwner: 10_000, readsPerOwner: 4 });
+  });
+
+  it.each(ownerLimits)("the limit of one owner %s is lifted where callers cannot be distinguished", (name) => {
+    expect(resolveLimits({}, false)[name]).toBeGreaterThan(Number(resolveLimits({}, true)[name]));
+    if (name in defaultLimits) expect(resolveLimits({ [name]: 3 }, false)[name]).toBe(3);
   });
 });

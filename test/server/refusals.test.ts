@@ -1,6 +1,7 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { A2AError, type Agent, gateway, reply, serve, working } from "trivium";
 import { describe, expect, it } from "vitest";
+import { bindingNames } from "../../src/protocol/bindings.js";
 import { SendMessageRequestSchema } from "../../src/protocol/model.js";
 import { memoryTaskStore } from "../../src/store/memory/task-store.js";
 import { breakingProxy } from "../support/breaking-proxy.js";
@@ -173,7 +174,12 @@ async function behindGateway(agent: Agent) {
   const proxy = await breakingProxy(port);
   const limits = { graceMs: 10 };
   const server = await serve({ card, port, publicUrl: proxy.url, drainMs: 0, limits, agent, bindings: ["HTTP+JSON"] });
-  const bindings = ["JSONRPC", "HTTP+JSON", "GRPC", "CONNECT"] as const;
-  const front = await gateway({ upstream: proxy.url, port: 0, drainMs: 0, client: { retry: false }, bindings });
+  const front = await gateway({
+    upstream: proxy.url,
+    port: 0,
+    drainMs: 0,
+    client: { retry: false },
+    bindings: bindingNames,
+  });
   return { proxy, agent: server, front };
 }

@@ -12,6 +12,8 @@ import { httpLine, json } from "../support/raw-http.js";
 const mebibyte = 1 << 20;
 const replies = 80;
 const text = "x".repeat(50_000);
+// As small in characters, and of 150 KB.
+const wideText = "\u5b57".repeat(50_000);
 
 let server: AgentServer;
 let id = "";
@@ -22,19 +24,23 @@ async function ask(method: string, params: object) {
   return JSON.parse((await line.ask({ target: "/json-rpc", headers: { ...json, "A2A-Version": "1.0" }, body })).text);
 }
 
+async function makeTask(asked: string): Promise<string> {
+  const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: asked }] };
+  return (await ask("SendMessage", { message })).result.task.id;
+}
+
 beforeEach(async () => {
   server = await serve({
     card: { name: "Replies", description: "Has tasks", version: "1.0.0" },
     port: 0,
     drainMs: 0,
     limits: { inFlightMaxBytes: 8 * mebibyte, replyStallMs: 600_000 },
-    async *agent() {
-      yield artifact(text);
+    async *agent({ text: asked }) {
+      yield artifact(asked === "wide" ? wideText : text);
       yield completed();
     },
   });
-  const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "go" }] };
-  id = (await ask("SendMessage", { message })).result.task.id;
+  id = await makeTask("go");
 });
 afterEach(() => server.close());
 
@@ -82,6 +88,15 @@ describe.each(Object.entries(forms))("small replies over %s that a peer does not
     const { result } = await ask("GetTask", { id });
     expect(result.artifacts[0].parts[0].text).toBe(text);
     for (const session of sessions) session.destroy();
+  });
+
+  it("small replies of characters of three bytes are given up as well", async () => {
+    id = await makeTask("wide");
+    const session = await closedWindow();
+    const outcomes = Array.from({ length: replies }, async () => once(await unread(session, form), "close"));
+    // One that is refused gives an error.
+    await Promise.race(outcomes).catch(() => {});
+    session.destroy();
   });
 
   it("small replies to a peer that takes none are refused once a burst has filled the room", async () => {

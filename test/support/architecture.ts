@@ -46,7 +46,7 @@ const allowedImports: Readonly<Record<string, readonly string[]>> = {
   "binding/grpc": ["gen", "protocol", "version", "binding"],
   // The agents of a server call each other by its clients.
   server: [...lowerRooms, "client"],
-  client: ["protocol", "version", "auth", "telemetry", "card", "binding"],
+  client: ["protocol", "version", "auth", "telemetry", "binding"],
   gateway: [...lowerRooms, "server", "client"],
   mounting: [...lowerRooms, "server"],
   // Executors of another SDK become agents: functions of a turn.
@@ -77,7 +77,6 @@ const packageHomes = [
   { packages: /^oauth4webapi$/, home: "src/auth/" },
   { packages: /^@opentelemetry\//, home: "src/telemetry/" },
   { packages: /^rate-limiter-flexible$/, home: "src/rates/local-counters.ts" },
-  { packages: /^(?:@nats-io\/|nats(?:\/|$))/, home: "src/signals/" },
 ];
 
 /** What grpc-js does not document, or what depends on its internals, and the one folder that may use it. */

@@ -2,6 +2,7 @@ import { metrics } from "@opentelemetry/api";
 import { Client, completed, serve, working } from "trivium";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
+import { bindingNames } from "../../src/protocol/bindings.js";
 import { postgresStore } from "../../src/store/postgres/index.js";
 import { openMeters } from "../../src/telemetry/meters.js";
 import { postJson } from "../support/http-agent.js";
@@ -18,7 +19,6 @@ beforeAll(() => {
 afterAll(() => measured[Symbol.asyncDispose]());
 
 const cardOf = (name: string) => ({ name, description: "d", version: "1" });
-const bindings = ["JSONRPC", "GRPC", "HTTP+JSON", "CONNECT"] as const;
 const method = (name: string): string => `lf.a2a.v1.A2AService/${name}`;
 
 /** The values of a metric of one agent. */
@@ -27,9 +27,9 @@ async function valuesOf(metric: string, agent: string): Promise<readonly MetricV
 }
 
 describe("the first message of a client", () => {
-  it.each(bindings)("the first message of a client is the only call that the agent counts: %s", async (binding) => {
+  it.each(bindingNames)("the first message of a client is the only call that the agent counts: %s", async (binding) => {
     await using server = await serve({
-      ...{ card: cardOf(`First ${binding}`), bindings, port: 0, logger: false },
+      ...{ card: cardOf(`First ${binding}`), bindings: bindingNames, port: 0, logger: false },
       agent: async () => completed(),
     });
     await using client = await Client.connect(server.url, { prefer: [binding] });
@@ -98,7 +98,7 @@ async function loaded(name: string) {
   const { log, logger } = recordingLogger();
   let roundMs = 0;
   const server = await serve({
-    ...{ card: cardOf(name), port: 0, drainMs: 0, logger, bindings },
+    ...{ card: cardOf(name), port: 0, drainMs: 0, logger, bindings: bindingNames },
     // The timer of one millisecond fires when a round of the event loop has passed.
     clock: { ...clock, after: (ms, run) => clock.after(ms === 1 ? 1 + roundMs : ms, run) },
     agent: async () => completed(),
@@ -121,7 +121,7 @@ describe("what an overloaded server refuses", () => {
   it("what an overloaded server refuses is counted by limit and operation over every binding", async () => {
     await using here = await loaded("Overloaded");
     await here.slow(1500);
-    for (const binding of bindings) {
+    for (const binding of bindingNames) {
       const client = await Client.connect(here.server.url, { prefer: [binding], retry: false });
       await errorOf(client.send("go"));
       await errorOf(client.stream("go").answer);
@@ -133,7 +133,7 @@ describe("what an overloaded server refuses", () => {
       { ...limit, "rpc.method": method("SendMessage") },
       { ...limit, "rpc.method": method("SendStreamingMessage") },
     ]);
-    for (const { value } of counted) expect(value).toBeGreaterThanOrEqual(bindings.length);
+    for (const { value } of counted) expect(value).toBeGreaterThanOrEqual(bindingNames.length);
     // One more is refused before the rounds are short again.
     await here.slow(0);
     const all = await valuesOf("trivium.server.refused", "Overloaded");

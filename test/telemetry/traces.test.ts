@@ -3,6 +3,7 @@ import { type Agent, artifact, completed, reply, serve, working } from "trivium"
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { Client } from "../../src/client/node.js";
+import { bindingNames } from "../../src/protocol/bindings.js";
 import { breakingProxy } from "../support/breaking-proxy.js";
 import { type StartedSdk, startSdk } from "../support/otel-sdk.js";
 import type { ReceivedSpan } from "../support/otlp-receiver.js";
@@ -27,9 +28,9 @@ async function traced(work: () => Promise<unknown>): Promise<string> {
 const spansOf = (traceId: string): readonly ReceivedSpan[] =>
   sdk.receiver.spans.filter((span) => span.traceId === traceId);
 
-describe.each(["JSONRPC", "GRPC", "HTTP+JSON", "CONNECT"] as const)("over %s", (binding) => {
+describe.each(bindingNames)("over %s", (binding) => {
   const served = (name: string, agent: Agent) =>
-    serve({ card: card(name), agent, port: 0, logger: false, bindings: ["JSONRPC", "GRPC", "HTTP+JSON", "CONNECT"] });
+    serve({ card: card(name), agent, port: 0, logger: false, bindings: bindingNames });
   const connected = ({ url }: { readonly url: string }) => Client.connect(url, { prefer: [binding] });
 
   it("a call through two agents is one trace", async () => {

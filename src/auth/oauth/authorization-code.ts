@@ -7,7 +7,7 @@ import {
 } from "oauth4webapi";
 import { A2AError } from "../../protocol/errors.js";
 import type { AuthorizationCodeFlow } from "../credential-options.js";
-import { untilAborted } from "../part.js";
+import { untilAborted } from "../credential-part.js";
 import { type AuthEndpoint, assertServer, describeEndpoint } from "./server-request.js";
 import { isErrorCode, type OAuthClient, oauthError, requestToken, type Token } from "./token-request.js";
 import type { TokenServer } from "./token-use.js";

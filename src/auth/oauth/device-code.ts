@@ -3,7 +3,7 @@ import { pause } from "../../protocol/async/pause.js";
 import { maySendSecret } from "../../protocol/authorization/may-send-secret.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { DeviceCodePrompt } from "../credential-options.js";
-import { untilAborted } from "../part.js";
+import { untilAborted } from "../credential-part.js";
 import { type AuthEndpoint, describeEndpoint, readDuration, readText } from "./server-request.js";
 import { findOAuthError, type OAuthClient, oauthError, requestToken, sendForm, type Token } from "./token-request.js";
 import type { TokenServer } from "./token-use.js";

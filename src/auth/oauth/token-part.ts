@@ -1,8 +1,8 @@
 import { A2AError } from "../../protocol/errors.js";
 import { findErrorScopes } from "../challenge.js";
 import type { CredentialEnvironment } from "../credential-options.js";
+import { type CredentialPart, untilAborted } from "../credential-part.js";
 import type { Credential } from "../credentials.js";
-import { type CredentialPart, untilAborted } from "../part.js";
 import { createDeviceCodeFlow, type DeviceCodeFlow } from "./device-code.js";
 import {
   answerError,

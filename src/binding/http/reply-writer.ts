@@ -16,9 +16,9 @@ import { eventStreamType } from "./media-type.js";
 // (`fetch-handler.ts`). Both ask for a piece only once the peer has taken the one before, so `next()` is also the
 // acknowledgement, and nothing is read ahead of a slow peer.
 //
-// Invariant: whatever is larger than `smallReplyBytes` is booked on the call from before it is encoded until the peer
-// has taken it, and the call ends exactly once: after its last piece was taken, when the peer leaves, or when the reply
-// fails. `Account` keeps that for both kinds of pieces.
+// Invariant: whatever is larger than `smallReplyBytes` is booked on the call until the peer has taken it, from before it
+// is encoded if its content alone is as large, and the call ends exactly once: after its last piece was taken, when the
+// peer leaves, or when the reply fails. `Account` keeps that for both kinds of pieces.
 
 /** A call whose reply is accounted until its peer has taken it. */
 export interface AccountedCall {

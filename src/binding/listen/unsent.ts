@@ -1,9 +1,11 @@
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import { systemClock } from "../../protocol/async/system-clock.js";
+import { smallReplyBytes } from "../server-call.js";
 import { repeat } from "./repeat.js";
 
 // Replies that peers request and do not read. An HTTP/1.1 socket has one reply, most of it in the kernel's buffers. An
-// HTTP/2 connection has up to a hundred, and a peer that opens no window leaves them in the heap.
+// HTTP/2 connection has up to a hundred, and a peer that opens no window leaves them in the heap. A call books its own reply
+// only above `smallReplyBytes`; what waits below that is booked here, for the peer.
 
 /** Books bytes of a peer; `hold` throws where there is no room for them. */
 interface UnsentEntry {
@@ -16,12 +18,12 @@ interface UnsentEntry {
 /** Opens an entry for the peer at an address. */
 export type OpenUnsent = (address: string) => UnsentEntry;
 
-/** More than this is booked by the call whose reply it is. */
-const mostBytes = 128 * 1024;
-/** Time between two looks at all open streams, in milliseconds. */
-const lookMs = 250;
-/** Open streams that are looked at for each new one. */
-const looksPerStream = 8;
+/** A stream with more than this is skipped: its call has booked it. A character takes at most three bytes. */
+const mostBytes = 3 * smallReplyBytes;
+/** Time between two checks of all open streams, in milliseconds. */
+const checkIntervalMs = 250;
+/** Open streams that are checked for each new one. */
+const checkedPerNewStream = 8;
 
 /**
  * Books the bytes that wait on HTTP/2 streams. If there is no room, it ends those streams and refuses the peer's calls for
@@ -32,7 +34,7 @@ export class UnsentWatch {
   readonly #open: OpenUnsent;
   readonly #sessions = new Set<UnsentSession>();
   #latest: UnsentSession | undefined;
-  #stopLooking: (() => void) | undefined;
+  #stopChecking: (() => void) | undefined;
 
   constructor(open: OpenUnsent) {
     this.#open = open;
@@ -42,7 +44,7 @@ export class UnsentWatch {
   add(session: ServerHttp2Session): void {
     const unsentSession = new UnsentSession(this.#open(session.socket?.remoteAddress ?? ""));
     this.#sessions.add(unsentSession);
-    this.#stopLooking ??= repeat(systemClock, lookMs, () => this.#check());
+    this.#stopChecking ??= repeat(systemClock, checkIntervalMs, () => this.#check());
     session.on("stream", (stream) => {
       if (this.#latest !== unsentSession) this.#latest?.checkNew();
       this.#latest = unsentSession;
@@ -56,8 +58,8 @@ export class UnsentWatch {
     this.#sessions.delete(session);
     if (this.#latest === session) this.#latest = undefined;
     if (this.#sessions.size > 0) return;
-    this.#stopLooking?.();
-    this.#stopLooking = undefined;
+    this.#stopChecking?.();
+    this.#stopChecking = undefined;
   }
 
   #check(): void {
@@ -69,10 +71,10 @@ class UnsentSession {
   readonly #entry: UnsentEntry;
   readonly #streams = new Set<ServerHttp2Stream>();
   readonly #forget: (this: ServerHttp2Stream) => void;
-  /** Streams that had bytes waiting at the last look. */
+  /** Streams that had bytes waiting at the last check. */
   #waitedStreams: ReadonlySet<ServerHttp2Stream> = new Set();
   #accountedBytes = 0;
-  /** Streams since the last look. */
+  /** Streams since the last check. */
   #newCount = 0;
 
   constructor(entry: UnsentEntry) {
@@ -89,9 +91,9 @@ class UnsentSession {
     stream.on("close", this.#forget);
   }
 
-  /** Looks at the streams unless most of them were there at the last look. */
+  /** Checks the streams unless most of them were there at the last check. */
   checkNew(): void {
-    if (this.#newCount * looksPerStream >= this.#streams.size) this.check();
+    if (this.#newCount * checkedPerNewStream >= this.#streams.size) this.check();
   }
 
   /** Books what waits. If there is no room for it, ends what has waited longest, or all of it. */

@@ -4,7 +4,8 @@ import { isSameMessage } from "../../protocol/check/same-message.js";
 import { emptyTask } from "../../protocol/fold.js";
 import { type Artifact, type Part, Role, type StreamResponse, type Task, typeNames } from "../../protocol/model.js";
 
-// Compares two snapshots of a task. Loaded by the first stream that continues from a snapshot.
+// Compares two snapshots of a task, field by field: `difference.test.ts` asks for a new field of a task. Loaded by the
+// first stream that continues from a snapshot.
 
 /**
  * The events that lead from one state of a task to a later one: additions to its artifacts, and its status if it

@@ -124,7 +124,7 @@ export class ResumingStream implements AsyncIterableIterator<StreamItem, undefin
     this.#view = new TaskView({ toTheEnd, existedBefore, numbers });
     this.#isFresh = !existedBefore && call.options.after === undefined;
     // An agent that resumes by event ids misses nothing and ends its streams.
-    if (!numbers && Number.isFinite(silenceMs)) this.#watch = new SilenceWatch(clock, silenceMs, this.#look);
+    if (!numbers && Number.isFinite(silenceMs)) this.#watch = new SilenceWatch(clock, silenceMs, this.#checkProgress);
     this.#resumption = new Resumption(options, { operation, request, allowance, signal, leaveSignal }, this.#view);
   }
 
@@ -217,7 +217,7 @@ export class ResumingStream implements AsyncIterableIterator<StreamItem, undefin
   }
 
   // A silent stream may have missed the end of its task, or not have noticed it.
-  readonly #look = async (): Promise<void> => {
+  readonly #checkProgress = async (): Promise<void> => {
     const rest = this.#rest;
     if (!this.#isAsked || this.#view.taskId === "") return;
     if (!this.#view.isDone) {

@@ -4,16 +4,16 @@ import type { Clock } from "../../protocol/async/clock.js";
 export class SilenceWatch {
   readonly #clock: Clock;
   readonly #firstMs: number;
-  readonly #look: () => Promise<void>;
+  readonly #onSilence: () => Promise<void>;
   /** Set by each event, at no further cost; the timer checks it. */
   #hasEvent = false;
   #pauseMs = 0;
   #cancel: (() => void) | undefined;
 
-  constructor(clock: Clock, firstMs: number, look: () => Promise<void>) {
+  constructor(clock: Clock, firstMs: number, onSilence: () => Promise<void>) {
     this.#clock = clock;
     this.#firstMs = firstMs;
-    this.#look = look;
+    this.#onSilence = onSilence;
   }
 
   start(): void {
@@ -47,7 +47,7 @@ export class SilenceWatch {
       this.#pauseMs = this.#firstMs;
     } else {
       this.#pauseMs = Math.min(this.#pauseMs * 1.5, this.#firstMs * 10);
-      await this.#look();
+      await this.#onSilence();
     }
     this.#hasEvent = false;
     // Stopped or restarted meanwhile.

@@ -33,7 +33,7 @@ export class TaskView {
   #contextId = "";
   #isStated = false;
   /** The state was reached within this stream. */
-  #hasMoved: boolean;
+  #isStateNew: boolean;
   /** The fold of everything received; `undefined` before the first event, and when some of it was not kept. */
   #task: Task | undefined;
   #isKept = true;
@@ -47,7 +47,7 @@ export class TaskView {
 
   constructor(options: TaskViewOptions) {
     this.#options = options;
-    this.#hasMoved = !options.existedBefore;
+    this.#isStateNew = !options.existedBefore;
   }
 
   /**
@@ -56,7 +56,7 @@ export class TaskView {
    */
   get isDone(): boolean {
     if (this.answered || isTerminal(this.state)) return true;
-    return !this.#options.toTheEnd && this.#hasMoved && this.state === TaskState.INPUT_REQUIRED;
+    return !this.#options.toTheEnd && this.#isStateNew && this.state === TaskState.INPUT_REQUIRED;
   }
 
   /** The agent does not know the task's state, or reports an unknown one: it may never send more. */
@@ -89,7 +89,7 @@ export class TaskView {
     if (payload.case !== "artifactUpdate" && payload.value.status !== undefined) {
       this.state = payload.value.status.state;
       this.#isStated = true;
-      this.#hasMoved ||= !isFirst || payload.case === "statusUpdate";
+      this.#isStateNew ||= !isFirst || payload.case === "statusUpdate";
     }
     // A recovered event was recorded when it was found.
     if (item.recovered !== undefined) return;

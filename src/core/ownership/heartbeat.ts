@@ -29,7 +29,7 @@ import { wakeDue } from "./wake.js";
 
 /** Page size of a sweep for orphans. */
 const orphanPage = 100;
-/** Pause between two sweeps for tasks that have waited for too long, and between two looks at the leases of other processes. */
+/** Pause between two sweeps for tasks that have waited for too long, and between two checks of the leases of other processes. */
 const pauseMs = 60_000;
 
 /** A handler that takes part in the heartbeat. */
@@ -120,24 +120,24 @@ export class Heartbeat {
 }
 
 /**
- * Looks at the leases of other processes, and logs those that last for another time than this process's. How long a
+ * Checks the leases of other processes, and logs those that last for another time than this process's. How long a
  * process waits after an outage before it takes over depends on its own lease, and assumes that the others are the same.
  */
 class LeaseWatch {
   readonly #options: HeartbeatOptions;
   #known: readonly number[] = [];
   #checking: Promise<void> | undefined;
-  #nextLook: number;
+  #nextCheck: number;
 
   constructor(options: HeartbeatOptions) {
     this.#options = options;
-    this.#nextLook = monotonic(options.clock);
+    this.#nextCheck = monotonic(options.clock);
   }
 
   checkLeases(): void {
     const now = monotonic(this.#options.clock);
-    if (this.#checking !== undefined || now < this.#nextLook) return;
-    this.#nextLook = now + pauseMs;
+    if (this.#checking !== undefined || now < this.#nextCheck) return;
+    this.#nextCheck = now + pauseMs;
     this.#checking = this.#check().finally(() => {
       this.#checking = undefined;
     });

@@ -4,7 +4,7 @@ export interface Hint {
   readonly taskId: string;
 }
 
-/** Hints between handlers of one store. A hint may be lost, late or duplicated; it only wakes the reader. */
+/** Hints between handlers of one store, in one process or in several. A hint may be lost, late or duplicated; it only wakes the reader. */
 export interface Signals {
   /** Sends a hint to the subscribers. Returns at once; a failure is not reported. */
   publish(hint: Hint): void;

@@ -9,10 +9,10 @@ import { readState, restoreError } from "../task/record.js";
 /**
  * When a send is answered. `stop`: at the first terminal or interrupted state after its message. `stream`: the same,
  * except at AUTH_REQUIRED while the turn lives. `created`: when the task exists. `taken`: when a turn has taken the
- * message. `moved`: when it has also written an event, so that the task no longer shows the question that the message
+ * message. `progressed`: when it has also written an event, so that the task no longer shows the question that the message
  * answers.
  */
-export type SendMode = "stop" | "stream" | "created" | "taken" | "moved";
+export type SendMode = "stop" | "stream" | "created" | "taken" | "progressed";
 
 /** Sees a task's records in order and decides at which of them a send is answered. */
 export type SendGate = (record: LogRecord) => GateResult;
@@ -53,7 +53,7 @@ function judgeBefore(record: LogRecord & { readonly kind: "event" }): GateResult
 
 function judgeEvent(record: LogRecord & { readonly kind: "event" }, mode: SendMode): GateResult {
   const state = readState(record);
-  if (mode === "created" || mode === "moved") return "answer";
+  if (mode === "created" || mode === "progressed") return "answer";
   if (state === undefined || !endsBlockingSend(state)) return undefined;
   return mode === "stream" && state === TaskState.AUTH_REQUIRED ? undefined : "answer";
 }

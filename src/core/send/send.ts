@@ -456,7 +456,7 @@ async function begin(runtime: Runtime, send: NewSend): Promise<SendRecord> {
 
 // A record that names a process without a valid lease would be taken over at once.
 async function holdLease(runtime: Runtime): Promise<void> {
-  const renewal = runtime.lease.hold();
+  const renewal = runtime.lease.renewIfLapsed();
   if (renewal === undefined) return;
   await waitForStore(runtime, renewal).catch((error: unknown) => {
     throw maskStoreFailure(error);

@@ -69,7 +69,7 @@ function sendDelivered({ call, start, register }: SentMessage, delivery: Deliver
     registerLive(register, live);
     const isAsking = isInterrupted(live.state);
     const task = immediately && !isAsking ? copyTask(live.task, answerOptions(call)) : undefined;
-    const gate = createSendGate(start, immediately ? "moved" : "stop", true);
+    const gate = createSendGate(start, immediately ? "progressed" : "stop", true);
     const wait = new SendWait(gate, answerOptions(call));
     if (task === undefined) wait.task(live);
     delivery.start();
@@ -96,7 +96,7 @@ interface FollowedMessage {
 function followTaken(call: SendCall, message: FollowedMessage, isAsking = false): Promise<SendMessageResponse> {
   const immediately = call.request.configuration?.returnImmediately === true;
   const reader = new RecordReader(call.runtime, message, message.after);
-  const mode = isAsking ? "moved" : "taken";
+  const mode = isAsking ? "progressed" : "taken";
   const answer = follow(call, reader, createSendGate(message, immediately ? mode : "stop"));
   if (!immediately) return answer;
   return withdrawWhenLate(call, message, answer).finally(() => reader.close());

@@ -47,7 +47,7 @@ import { type LateFirstWrite, makeFirstWrite, makeWrite, type Outcome, type Writ
 // published and counted: persist, then publish. `waitForStore` holds a turn back that is too far ahead.
 //
 // The task is writable until its turn ends or it is abandoned. In between, a write that the store has answered with an
-// error (`refusal`) stops all that wait behind it, until the turn has ended with that error.
+// error (`storeRefusal`) stops all that wait behind it, until the turn has ended with that error.
 //
 // Invariant: this object is the only writer of the log. Each write names the epoch and number it follows, so that one
 // from a process that took the task over stops it: it is abandoned, and writes nothing more.
@@ -157,9 +157,9 @@ export class LiveTask {
   #phase: LivePhase = writablePhase;
   #onClose: (() => void) | undefined;
   #lateness: LateFirstWrite | undefined;
-  /** The error with which the store refused a write of the turn, until `endAfterRefusal`. */
-  #refusal: A2AError | undefined;
-  #onRefusal: ((error: A2AError) => void) | undefined;
+  /** The error with which the store refused a write of the turn, until `endAfterStoreRefusal`. */
+  #storeRefusal: A2AError | undefined;
+  #onStoreRefusal: ((error: A2AError) => void) | undefined;
   readonly #observers = new Set<RecordObserver>();
   /** Senders of the entries in the inbox: a stored send has only its scope. */
   #senders: Map<string, Sender> | undefined;
@@ -284,13 +284,13 @@ export class LiveTask {
   }
 
   /** The error of a write that the store has refused, such as one that is over a limit: the turn has to end with it. */
-  get refusal(): A2AError | undefined {
-    return this.#refusal;
+  get storeRefusal(): A2AError | undefined {
+    return this.#storeRefusal;
   }
 
   /** Calls `listener` when the store refuses a write of the turn. Replaces an earlier listener. */
-  onRefused(listener: (error: A2AError) => void): void {
-    this.#onRefusal = listener;
+  onStoreRefusal(listener: (error: A2AError) => void): void {
+    this.#onStoreRefusal = listener;
   }
 
   observe(observer: RecordObserver): void {
@@ -362,7 +362,7 @@ export class LiveTask {
   async flush(): Promise<void> {
     await this.settle();
     if (this.failure !== undefined) throw this.failure;
-    if (this.#refusal !== undefined) throw this.#refusal;
+    if (this.#storeRefusal !== undefined) throw this.#storeRefusal;
   }
 
   /** Resolves when no write is under way any more, even if the task was abandoned. */
@@ -372,7 +372,7 @@ export class LiveTask {
 
   /** Whether everything accepted is stored, and nothing failed. */
   get isSettled(): boolean {
-    return !this.#isWriting && this.failure === undefined && this.#refusal === undefined;
+    return !this.#isWriting && this.failure === undefined && this.#storeRefusal === undefined;
   }
 
   /** Whether the store may already have more than this process knows of. */
@@ -423,8 +423,8 @@ export class LiveTask {
   }
 
   /** Writes the end of a turn of which the store has refused a write. */
-  async endAfterRefusal(drafts: readonly Draft[]): Promise<void> {
-    this.#refusal = undefined;
+  async endAfterStoreRefusal(drafts: readonly Draft[]): Promise<void> {
+    this.#storeRefusal = undefined;
     this.#rejection = undefined;
     await this.exclusive(drafts, { end: { inboxPut: 0 } });
   }
@@ -615,9 +615,9 @@ export class LiveTask {
       this.abandon(error);
       return;
     }
-    this.#refusal = error;
+    this.#storeRefusal = error;
     this.#rejectPending(() => error);
-    this.#onRefusal?.(error);
+    this.#onStoreRefusal?.(error);
   }
 
   // Rejects what waits, and all that follows.

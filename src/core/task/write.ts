@@ -64,7 +64,7 @@ export function makeFirstWrite(
   const plan = storeRetries(deps, lateness?.retryMs ?? storeWaitMs);
   let failure: unknown;
   const first = async () => {
-    const renewal = deps.lease.hold();
+    const renewal = deps.lease.renewIfLapsed();
     if (renewal !== undefined) await renewal;
     return attempt(deps, prepare());
   };
@@ -138,7 +138,7 @@ async function attempt(deps: LiveTaskDeps, { task, fence, claim, body }: Write):
   const { store, lease, instance: holder } = deps;
   const { key, epoch, seq } = fence;
   // A task held by an instance without a valid lease would be taken over at once.
-  const renewal = key === undefined || claim !== undefined ? lease.hold() : undefined;
+  const renewal = key === undefined || claim !== undefined ? lease.renewIfLapsed() : undefined;
   if (renewal !== undefined) await renewal;
   if (key !== undefined) {
     const holderClaim = claim === undefined ? undefined : { holder, turn: claim.turn };

@@ -103,8 +103,8 @@ export class TurnInbox implements Watcher {
   }
 
   async #wait(takesWakes: boolean): Promise<InboxEntry> {
-    const refusal = this.#run.refusal();
-    if (refusal !== undefined) throw refusal;
+    const reason = this.#run.takeAbortReason();
+    if (reason !== undefined) throw reason;
     if (this.#receiver !== undefined)
       throw new TypeError("a turn waits for one message at a time: await the first wait before the next");
     // A reply was the whole answer: there is no task and there will be none.

@@ -47,7 +47,7 @@ async function pump(iterator: AsyncIterator<AgentEvent, unknown>, run: TurnRun):
       return;
     }
     // Aborted while it waited here: the `yield` throws instead of running on to the next one.
-    reason ??= run.refusal();
+    reason ??= run.takeAbortReason();
     step = reason === undefined ? await iterator.next() : await throwInto(iterator, reason);
   }
   const last = emitLast(step.value, run);

@@ -19,10 +19,10 @@ import { normalizeEvent } from "../task/normalize.js";
 import { readState, recordError } from "../task/record.js";
 import { shuttingDown } from "../turn-slots.js";
 import { isDeadlinePassed, type TurnStart, type TurnTarget } from "../turn-start.js";
+import { AgentTurn } from "./agent-turn.js";
 import { TurnInbox } from "./inbox.js";
 import { EarlierQuestions } from "./question.js";
 import { runAgent } from "./run-agent.js";
-import { AgentTurn } from "./turn.js";
 import { TurnState } from "./turn-state.js";
 import { TurnWriter } from "./writer.js";
 
@@ -37,11 +37,13 @@ import { TurnWriter } from "./writer.js";
 // it unwinds is still stored.
 //
 // The turn ends once, in `#conclude`, with whatever comes first: the agent has returned, thrown or unwound, its grace
-// period is over, or another process owns the task. From then on it accepts no event. `#writeEnd` decides what is stored:
+// period is over, the store has refused a write, or another process owns the task. From then on it accepts no event.
+// `#end` and `#writeEnd` decide what is stored:
 //
 //   answered                   nothing more: the last event has ended the turn
 //   parked                     the task waits for its time or a wake, without a process
 //   lost                       nothing: another process writes the task
+//   refused by the store       FAILED with the store's error, or CANCELED (`endAfterStoreRefusal`)
 //   canceled, late             CANCELED or FAILED
 //   drained, out of memory     the task waits for another process or for its caller if it can, else FAILED
 //   failed                     FAILED; an error before the first event refuses the message instead
@@ -183,8 +185,8 @@ export class TurnRun {
    * emit.
    */
   emit(event: AgentEvent): Promise<void> | undefined {
-    const refusal = this.refusal();
-    if (refusal !== undefined) return Promise.reject(refusal);
+    const reason = this.takeAbortReason();
+    if (reason !== undefined) return Promise.reject(reason);
     const room = this.#queue ?? this.#waitForRoom(event);
     if (room === undefined) return this.#accept(event);
     const emission = this.#enqueue(event, room);
@@ -249,15 +251,15 @@ export class TurnRun {
     return this.state.isOutputClosed;
   }
 
-  /** Why events are refused now: returned once after an abort, and always after the turn was cut off. */
-  refusal(): unknown {
-    return this.state.refusal();
+  /** The reason to throw into the agent: returned once after an abort, and always after the turn was cut off. */
+  takeAbortReason(): unknown {
+    return this.state.takeAbortReason();
   }
 
   /** Waits for a promise, unless the turn must stop or is cut off first. */
   untilStopped<T>(wait: Promise<T>): Promise<T> {
-    const refusal = this.refusal();
-    if (refusal !== undefined) return Promise.reject(refusal);
+    const reason = this.takeAbortReason();
+    if (reason !== undefined) return Promise.reject(reason);
     this.#waits ??= new Set();
     const waits = this.#waits;
     return new Promise((resolve, reject) => {
@@ -272,7 +274,7 @@ export class TurnRun {
     if (this.state.phase.name !== "running") return;
     const reason = this.state.abort(kind);
     // Pending waits reject with the reason; without one the next call does.
-    if (this.#rejectWaits(reason)) this.state.refusal();
+    if (this.#rejectWaits(reason)) this.state.takeAbortReason();
     this.#controller?.abort(reason);
     if (kind === "OwnershipLost") return this.#conclude(undefined);
     const cutOff = (): void => {
@@ -351,8 +353,9 @@ export class TurnRun {
       if (live.failure === undefined) this.inbox.close();
       else this.abort("OwnershipLost");
     });
-    // Events that the agent has emitted already are lost, so it cannot go on.
-    live.onRefused((error) => {
+    // Events that the agent has emitted already are lost, so it cannot go on. `OwnershipLost` ends it without a grace
+    // period; the task is still this process's, which ends it.
+    live.onStoreRefusal((error) => {
       this.logger.warn({ err: error }, "the task store refused a write of the turn");
       this.abort("OwnershipLost");
     });
@@ -382,36 +385,39 @@ export class TurnRun {
   }
 
   async #writeAndLeave(failure: { readonly error: unknown } | undefined): Promise<void> {
-    let refusal: A2AError | undefined;
+    let storeRefusal: A2AError | undefined;
     try {
-      refusal = await this.#end(failure);
+      storeRefusal = await this.#end(failure);
     } catch (error) {
       if (!(error instanceof TurnAborted)) this.logger.error({ err: error }, "a turn could not be ended");
       this.live?.abandon(error);
       if (this.live === undefined) this.#refuseSend(new A2AError("internalError", "internal error", { cause: error }));
     } finally {
-      this.#leave(failure, refusal);
+      this.#leave(failure, storeRefusal);
     }
   }
 
-  #leave(failure: { readonly error: unknown } | undefined, refusal: A2AError | undefined): void {
+  #leave(failure: { readonly error: unknown } | undefined, storeRefusal: A2AError | undefined): void {
     if (this.live?.closed === true && this.runtime.live.get(this.taskId) === this.live)
       this.runtime.live.delete(this.taskId);
     this.#memory?.close();
     this.runtime.turns.leave(this);
-    this.#trace?.end(this.#readOutcome(failure !== undefined), failure?.error ?? refusal ?? this.state.abortReason);
+    this.#trace?.end(
+      this.#readOutcome(failure !== undefined),
+      failure?.error ?? storeRefusal ?? this.state.abortReason,
+    );
   }
 
   // Returns the error of a write that the store has refused, before or by now.
   async #end(failure: { readonly error: unknown } | undefined): Promise<A2AError | undefined> {
     try {
-      if (this.live?.refusal === undefined) await this.#writeEnd(failure);
+      if (this.live?.storeRefusal === undefined) await this.#writeEnd(failure);
     } catch (error) {
-      if (this.live?.refusal === undefined) throw error;
+      if (this.live?.storeRefusal === undefined) throw error;
     }
-    const refusal = this.live?.refusal;
-    if (refusal !== undefined) await this.#writer.endAfterRefusal(refusal);
-    return refusal;
+    const storeRefusal = this.live?.storeRefusal;
+    if (storeRefusal !== undefined) await this.#writer.endAfterStoreRefusal(storeRefusal);
+    return storeRefusal;
   }
 
   async #writeEnd(failure: { readonly error: unknown } | undefined): Promise<void> {
@@ -476,7 +482,7 @@ export class TurnRun {
       // If a message has arrived already, the task does not wait for its caller.
       if ((await leaveWaiting(live)) !== "inboxMoved") return;
     }
-    return this.#writer.end(TaskState.FAILED, runtime.memory.refusal);
+    return this.#writer.end(TaskState.FAILED, runtime.memory.limitText);
   }
 
   async #endFailed(cause: unknown): Promise<void> {

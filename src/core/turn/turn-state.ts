@@ -1,25 +1,27 @@
 import { type AbortKind, TurnAborted } from "../agent.js";
 import type { Park } from "../ports.js";
 
-// A turn is one state machine in two regions. Every other transition throws an internal error.
+// A turn is one state machine in two regions. Each transition is a method of `TurnState`; every other one throws an
+// internal error.
 //
-// | phase    | transition   | next     |                                                                       |
-// |----------|--------------|----------|-----------------------------------------------------------------------|
-// | running  | abort        | aborting | the agent is asked to stop; the grace period starts                   |
-// | aborting | refusal      | aborting | the reason is delivered once: to pending waits, else to the next call |
-// | running  | end          | ending   | the agent has returned or thrown, or ownership was lost               |
-// | aborting | end          | ending   | the agent has unwound, or its grace period is over                    |
+// | phase    | transition      | next     |                                                                       |
+// |----------|-----------------|----------|-----------------------------------------------------------------------|
+// | running  | abort           | aborting | the agent is asked to stop; the grace period starts                   |
+// | aborting | takeAbortReason | aborting | the reason is delivered once: to pending waits, else to the next call |
+// | running  | end             | ending   | the agent has returned or thrown, or ownership was lost               |
+// | aborting | end             | ending   | the agent has unwound, or its grace period is over                    |
 //
-// | output   | transition   | next     |                                                                       |
-// |----------|--------------|----------|-----------------------------------------------------------------------|
-// | silent   | speak        | speaking | an event is accepted, or the task is created                          |
-// | any      | take         | speaking | a message is taken from the inbox; parked and answered stay           |
-// | open     | status       | stopped  | a status that answers a send; any other status leads to speaking      |
-// | open     | park         | parked   | the turn ends when its agent does, and continues later                |
-// | open     | answer       | answered | a reply or a terminal status                                          |
-// | parked   | answer       | answered | only in the phase `ending`: the agent failed, or the task is canceled |
+// | output   | transition      | next     |                                                                       |
+// |----------|-----------------|----------|-----------------------------------------------------------------------|
+// | silent   | emitEvent       | speaking | an event is accepted, or the task is created; stopped stays           |
+// | any      | takeMessage     | speaking | a message is taken from the inbox; parked and answered stay           |
+// | open     | emitStatus      | stopped  | a status that answers a send; any other status leads to speaking      |
+// | open     | park            | parked   | the turn ends when its agent does, and continues later                |
+// | open     | answer          | answered | a reply or a terminal status                                          |
+// | parked   | answer          | answered | only in the phase `ending`: the agent failed, or the task is canceled |
 //
-// "open" is silent, speaking or stopped. Events are accepted while the output is open and the phase is not `ending`.
+// "open" is silent, speaking or stopped; parked and answered are closed. Events are accepted while the output is open and
+// the phase is not `ending`.
 
 /** Whether the agent runs. */
 export type TurnPhase =
@@ -36,7 +38,7 @@ export type TurnOutput =
 
 const runningPhase: TurnPhase = { name: "running" };
 const silentOutput: TurnOutput = { name: "silent" };
-const openOutput: TurnOutput = { name: "speaking" };
+const speakingOutput: TurnOutput = { name: "speaking" };
 const stoppedOutput: TurnOutput = { name: "stopped" };
 const answeredOutput: TurnOutput = { name: "answered" };
 
@@ -70,8 +72,8 @@ export class TurnState {
     return reason;
   }
 
-  /** Why a call of the agent is refused: once after an abort, and always while an aborted turn ends. */
-  refusal(): TurnAborted | undefined {
+  /** The reason to throw into the agent: returned once after an abort, and always while an aborted turn ends. */
+  takeAbortReason(): TurnAborted | undefined {
     const phase = this.#phase;
     if (phase.name !== "aborting") return this.abortReason;
     if (phase.delivered) return undefined;
@@ -85,18 +87,17 @@ export class TurnState {
   }
 
   emitEvent(): void {
-    if (this.isOutputClosed) throw invalidTransition("emit", this.#output.name);
-    if (this.#output === silentOutput) this.#output = openOutput;
+    if (this.isOutputClosed) throw invalidTransition("emitEvent", this.#output.name);
+    if (this.#output === silentOutput) this.#output = speakingOutput;
   }
 
   takeMessage(): void {
-    if (!this.isOutputClosed) this.#output = openOutput;
+    if (!this.isOutputClosed) this.#output = speakingOutput;
   }
 
-  /** `stops`: the status answers a send. */
-  status(stops: boolean): void {
-    if (this.isOutputClosed) throw invalidTransition("status", this.#output.name);
-    this.#output = stops ? stoppedOutput : openOutput;
+  emitStatus(answersSend: boolean): void {
+    if (this.isOutputClosed) throw invalidTransition("emitStatus", this.#output.name);
+    this.#output = answersSend ? stoppedOutput : speakingOutput;
   }
 
   park(park: Park): void {

@@ -123,12 +123,12 @@ export class TurnWriter {
   }
 
   /** Ends the turn after the store has refused a write: what waited behind it is gone. */
-  async endAfterRefusal({ message }: A2AError): Promise<void> {
+  async endAfterStoreRefusal({ message }: A2AError): Promise<void> {
     const isCanceled = this.#state.abortReason?.kind === "Canceled";
     const state = isCanceled ? TaskState.CANCELED : TaskState.FAILED;
     const event = statusUpdate(state, this.identity, isCanceled ? undefined : reply(message));
     this.#live?.setState(state);
-    await this.#live?.endAfterRefusal([{ kind: "event", event }, { kind: "turnEnded" }]);
+    await this.#live?.endAfterStoreRefusal([{ kind: "event", event }, { kind: "turnEnded" }]);
   }
 
   /** Creates a task for the caller before the agent's first event: SUBMITTED, or WORKING on a continued one. */
@@ -229,7 +229,7 @@ export class TurnWriter {
   #addStatus({ live, prelude }: OpenedTask, { state, event, bytes }: Status): Promise<void> {
     this.#needsWorking = false;
     if (isTerminal(state)) this.#state.answer();
-    else this.#state.status(endsBlockingSend(state));
+    else this.#state.emitStatus(endsBlockingSend(state));
     live.setState(state);
     const drafts: Draft[] = [...prelude, { kind: "event", event }];
     const recordsBytes = sizeOfRecords(prelude) + recordBytes + bytes;

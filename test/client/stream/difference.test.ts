@@ -231,6 +231,24 @@ it.each(replaced)("the difference cannot express %s", (_, now) => {
   expect(findDifference(base, { ...copyTask(base), ...now })).toBeUndefined();
 });
 
+// A change of each field. A task stays in its context.
+const changes: Readonly<Record<string, Partial<Task>>> = {
+  id: { id: "u" },
+  status: { status: { $typeName: "lf.a2a.v1.TaskStatus", state: TaskState.COMPLETED } },
+  artifacts: { artifacts: [...base.artifacts, artifactOf("new", "x")] },
+  history: { history: [message("between")] },
+  metadata: { metadata: { k: 2 } },
+};
+
+it("the difference notices a change of every field of a task but its context", () => {
+  const fields = TaskSchema.fields.map(({ localName }) => localName);
+  expect(new Set([...Object.keys(changes), "contextId"])).toEqual(new Set(fields));
+  for (const change of Object.values(changes)) {
+    expect(findDifference(base, { ...copyTask(base), ...change })).not.toEqual([]);
+    expect(isSameContent(base, { ...copyTask(base), ...change })).toBe(false);
+  }
+});
+
 it("the difference compares artifacts by their ids, wherever they are in the list", () => {
   const knownTask = foldAll(fresh, [
     artifactEvent({ parts: [text("one ")] }),

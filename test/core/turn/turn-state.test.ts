@@ -6,16 +6,16 @@ const park = { wakeAt: undefined };
 const outputs: Readonly<Record<string, (state: TurnState) => void>> = {
   silent: () => undefined,
   speaking: (state) => state.emitEvent(),
-  stopped: (state) => state.status(true),
+  stopped: (state) => state.emitStatus(true),
   parked: (state) => state.park(park),
   answered: (state) => state.answer(),
 };
 
 const transitions: Readonly<Record<string, (state: TurnState) => void>> = {
-  speak: (state) => state.emitEvent(),
-  take: (state) => state.takeMessage(),
-  "status that stops": (state) => state.status(true),
-  "status that does not": (state) => state.status(false),
+  emitEvent: (state) => state.emitEvent(),
+  takeMessage: (state) => state.takeMessage(),
+  "status that stops": (state) => state.emitStatus(true),
+  "status that does not": (state) => state.emitStatus(false),
   park: (state) => state.park(park),
   answer: (state) => state.answer(),
 };
@@ -46,10 +46,10 @@ describe("the output of a turn", () => {
     (from) => {
       const refused = (transition: string): string => `invalid transition of a turn: ${transition} while ${from}`;
       expect(Object.keys(transitions).map((transition) => nextOf(from, transition))).toEqual([
-        refused("emit"),
+        refused("emitEvent"),
         from,
-        refused("status"),
-        refused("status"),
+        refused("emitStatus"),
+        refused("emitStatus"),
         refused("park"),
         refused("answer"),
       ]);
@@ -65,17 +65,17 @@ describe("the output of a turn", () => {
 describe("the phase of a turn", () => {
   it("the phase of a turn delivers the reason of an abort once, and on every request while the turn ends", () => {
     const state = new TurnState();
-    expect(state.refusal()).toBeUndefined();
+    expect(state.takeAbortReason()).toBeUndefined();
     const reason = state.abort("Canceled");
-    expect([state.refusal(), state.refusal()]).toEqual([reason, undefined]);
+    expect([state.takeAbortReason(), state.takeAbortReason()]).toEqual([reason, undefined]);
     state.end();
-    expect([state.refusal(), state.refusal()]).toEqual([reason, reason]);
+    expect([state.takeAbortReason(), state.takeAbortReason()]).toEqual([reason, reason]);
   });
 
   it("the phase of a turn ends without a reason when it was not aborted", () => {
     const state = new TurnState();
     state.end();
-    expect([state.phase, state.refusal()]).toEqual([{ name: "ending", reason: undefined }, undefined]);
+    expect([state.phase, state.takeAbortReason()]).toEqual([{ name: "ending", reason: undefined }, undefined]);
   });
 
   it("the phase of a turn is neither aborted nor ended twice", () => {

@@ -1,6 +1,7 @@
 import { type Agent, artifact, Client, inputRequired, memoryTaskStore, type ServeAgentsOptions, serve } from "trivium";
 import { apiKey } from "trivium/auth";
 import { describe, expect, it } from "vitest";
+import { bindingNames } from "../../../src/protocol/bindings.js";
 import { startMetrics } from "../../support/metric-values.js";
 import { recordingLogger } from "../../support/recording-logger.js";
 
@@ -24,12 +25,11 @@ const keyed = (...keys: readonly string[]) => ({
   },
 });
 
-const bindings = ["JSONRPC", "GRPC", "HTTP+JSON", "CONNECT"] as const;
 const versions = ["1.0", "0.3", "0.2", "0.1"] as const;
 
 /** The bindings of a version by which an agent among several is reached. */
 const reached = versions.flatMap((version) =>
-  bindings
+  bindingNames
     .filter((binding) => version === "1.0" || binding === "JSONRPC" || (version === "0.3" && binding === "HTTP+JSON"))
     .map((binding) => [binding, version] as const),
 );
@@ -40,7 +40,7 @@ describe.each(reached)("several agents over %s %s", (binding, version) => {
       await ask(inputRequired("?"));
     };
     await using server = await serveAll({
-      bindings: [...bindings],
+      bindings: bindingNames,
       agents: { "/weather": one("weather"), "/travel": one("travel"), "/asks": { card: card("asks"), agent: waits } },
     });
     const connect = (path: string) =>
@@ -119,7 +119,7 @@ describe("several agents on one port", () => {
         retry: false,
         allowPrivate: true,
       });
-    for (const binding of bindings) {
+    for (const binding of bindingNames) {
       await using own = await connect("/private", "alice-2", binding);
       expect((await own.send("hi")).text).toBe("private key#alice  hi");
       await using wrong = await connect("/private", "alice-1", binding);
@@ -167,7 +167,7 @@ describe("several agents on one port", () => {
     await using server = await serveAll({
       agents: { "/": one("root"), "/weather": one("weather") },
     });
-    for (const binding of bindings) {
+    for (const binding of bindingNames) {
       for (const [path, name] of [
         ["", "root"],
         ["/weather", "weather"],

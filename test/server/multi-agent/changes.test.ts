@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { type Agent, artifact, Client, inputRequired, type ServeAgentsOptions, serve, working } from "trivium";
 import { describe, expect, it } from "vitest";
+import { bindingNames } from "../../../src/protocol/bindings.js";
 import { tries } from "../../support/tries.js";
 
 const card = (name: string, version = "1.0.0") => ({ name, description: `The agent ${name}`, version });
@@ -17,8 +18,6 @@ const release = (word: string, more: object = {}) => ({ card: card("weather", wo
 function serveAll(options: ServeAgentsOptions) {
   return serve({ port: 0, drainMs: 0, logger: false, ...options });
 }
-
-const bindings = ["JSONRPC", "GRPC", "HTTP+JSON", "CONNECT"] as const;
 
 describe("an agent of a server", () => {
   it("an agent stays as it is when its replacement names an impossible host", async () => {
@@ -43,7 +42,7 @@ describe("an agent of a server", () => {
     expect(await before.json()).toMatchObject({ version: "one" });
     const etag = before.headers.get("etag") ?? "";
     expect((await cardOf(etag)).status).toBe(304);
-    for (const binding of bindings) {
+    for (const binding of bindingNames) {
       await server.agents.set("/weather", release("one"));
       await using client = await Client.connect(`${server.url}/weather`, { prefer: [binding], cardCache: false });
       const waiting = await client.send("ask");
@@ -69,7 +68,7 @@ describe("an agent of a server", () => {
       agents: { "/weather": release("one"), "/b": release("b") },
     });
     const clients = await Promise.all(
-      bindings.map((binding) =>
+      bindingNames.map((binding) =>
         Client.connect(`${server.url}/weather`, { prefer: [binding], cardCache: false, retry: false }),
       ),
     );
@@ -79,7 +78,7 @@ describe("an agent of a server", () => {
       await expect(client.send("hi")).rejects.toMatchObject({ code: "methodNotFound" });
       await expect(client.stream("hi").answer).rejects.toMatchObject({ code: "methodNotFound" });
       await expect(client.getTask({ id: "x" })).rejects.toMatchObject({ code: "methodNotFound" });
-      if (client === clients[bindings.indexOf("GRPC")]) {
+      if (client === clients[bindingNames.indexOf("GRPC")]) {
         await expect(client.send("hi")).rejects.toThrow("no agent at /weather: the tenant");
       }
       await client.close();
@@ -168,7 +167,7 @@ describe("an agent that is replaced under load", () => {
     const releases = tries(20, 200);
     let isOver = false;
     const answers = new Map<string, number>();
-    const callers = bindings.flatMap((binding) =>
+    const callers = bindingNames.flatMap((binding) =>
       (["send", "stream"] as const).map(async (way) => {
         const options = { prefer: [binding], cardCache: false, retry: false } as const;
         await using client = await Client.connect(`${server.url}/weather`, options);
@@ -196,7 +195,7 @@ describe("agents that are added and removed under load", () => {
   it("agents that are added and removed under load disturb no call of the others, over any binding", async () => {
     await using server = await serveAll({ agents: { "/calm": release("calm") } });
     let [isOver, calls] = [false, 0];
-    const callers = bindings.flatMap((binding) =>
+    const callers = bindingNames.flatMap((binding) =>
       (["send", "stream"] as const).map(async (way) => {
         const options = { prefer: [binding], cardCache: false, retry: false } as const;
         await using client = await Client.connect(`${server.url}/calm`, options);

@@ -1,5 +1,6 @@
 import { Client, completed, serve, working } from "trivium";
 import { describe, expect, it } from "vitest";
+import { bindingNames } from "../../../src/protocol/bindings.js";
 import { frame, rawSession } from "../../support/grpc-raw.js";
 import { postJson, rawCall } from "../../support/http-agent.js";
 import { errorOf } from "../../support/say.js";
@@ -50,7 +51,7 @@ async function start(limits: object = {}) {
 }
 
 describe("an overloaded server", () => {
-  it.each(["JSONRPC", "HTTP+JSON", "GRPC", "CONNECT"])(
+  it.each(bindingNames)(
     "an overloaded server refuses sends over %s with UNAVAILABLE, the limit and a time to wait, and answers reads",
     async (binding) => {
       await using scene = await start();

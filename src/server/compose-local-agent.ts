@@ -44,7 +44,7 @@ interface OpenPush {
 }
 
 /** Composes store, handler and card into an agent that a server or a framework serves. */
-export async function composeAgent(
+export async function composeLocalAgent(
   options: AgentOptions,
   environment: LocalAgentEnvironment,
 ): Promise<ComposedLocalAgent> {
