@@ -119,8 +119,8 @@ function sendOperations(
   const openSend = (request: SendMessageRequest, context: ServerContext, waits: boolean): SendCall =>
     new SendCall(deps, { request, context, scope: toScope(context, request), waits });
   return {
-    sendMessage: async (request, context) =>
-      await sendMessage(openSend(request, context, request.configuration?.returnImmediately !== true)),
+    sendMessage: (request, context) =>
+      sendMessage(() => openSend(request, context, request.configuration?.returnImmediately !== true)),
     sendStreamingMessage: (request, context) => {
       gate("sendStreamingMessage");
       return sendStreamingMessage(openSend(request, context, true));

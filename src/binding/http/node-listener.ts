@@ -72,7 +72,9 @@ export function nodeListener(endpoint: HttpEndpoint, options: NodeListenerOption
     if (mounted === undefined) write(undefined);
     else {
       const native = request ?? req;
-      callEndpoint(endpoint, new NodeRequest(req, res, { ...mounted, query, times, native })).then(write).catch(fail);
+      callEndpoint(endpoint, new NodeRequest(req, res, { ...mounted, query, times, native }))
+        .then(write)
+        .catch(fail);
     }
   };
 }

@@ -111,14 +111,9 @@ export class SendCall {
     this.#revertCount = undefined;
   }
 
-  /** Runs the send. A shutdown waits for it, and for the turn that follows. */
-  async run<T>(work: (call: this) => Promise<T>): Promise<T> {
+  /** A shutdown waits for the send, and for the turn that follows, until `releaseShutdown`. */
+  holdShutdown(): void {
     this.#releaseShutdown = this.runtime.turns.holdShutdown();
-    try {
-      return await work(this);
-    } finally {
-      this.#releaseShutdown();
-    }
   }
 
   /** Call it when the send can no longer start a turn in this process: a shutdown need not wait for it. */
@@ -152,18 +147,37 @@ export interface SendRenderer<T> {
   answerRepeat(call: SendCall, task: EarlierSend): Promise<T>;
 }
 
+/** Opens a send and does its work. A shutdown waits for it, and for the turn that follows. */
+export async function runSend<T>(open: () => SendCall, work: (call: SendCall) => Promise<T>): Promise<T> {
+  const call = open();
+  call.holdShutdown();
+  try {
+    return await work(call);
+  } finally {
+    call.releaseShutdown();
+  }
+}
+
 /** Sends a message: starts a turn, or delivers it to its task. */
-export async function send<T>(call: SendCall, renderer: SendRenderer<T>): Promise<T> {
+export function send<T>(call: SendCall, renderer: SendRenderer<T>): Promise<T> {
   if (isIdempotent(call)) return sendIdempotent(call, renderer);
   const start = openSend(call);
   const registration = openRegistration(call, start.entry);
-  const register = registration === undefined ? undefined : await registration;
-  const message = { call, start, register };
-  if (start.send.message.taskId !== "") {
-    return afterRegistration(register, renderer.answerDelivery(message, await deliver(call.runtime, message)));
-  }
-  if (call.context.quota !== undefined) await call.countTask();
-  return await answerInRoom(message, renderer);
+  if (registration === undefined) return sendRegistered({ call, start, register: undefined }, renderer);
+  return registration.then((register) => sendRegistered({ call, start, register }, renderer));
+}
+
+/** The same once its push configuration, if it has one, is checked. */
+function sendRegistered<T>(message: SentMessage, renderer: SendRenderer<T>): Promise<T> {
+  const { call, start } = message;
+  if (start.send.message.taskId !== "") return answerDelivered(message, renderer);
+  if (call.context.quota === undefined) return answerInRoom(message, renderer);
+  return call.countTask().then(() => answerInRoom(message, renderer));
+}
+
+async function answerDelivered<T>(message: SentMessage, renderer: SendRenderer<T>): Promise<T> {
+  const delivery = await deliver(message.call.runtime, message);
+  return afterRegistration(message.register, renderer.answerDelivery(message, delivery));
 }
 
 /** True for a send that must take effect only once. */

@@ -27,6 +27,7 @@ import {
   assertMessageTaken,
   type EarlierSend,
   registerLive,
+  runSend,
   type SendCall,
   type SendRenderer,
   type SentMessage,
@@ -44,7 +45,7 @@ import {
 /** SendStreamingMessage (spec 3.1.2). A caller that passes an event id resumes after it and starts nothing. */
 export function sendStreamingMessage(call: SendCall): AsyncIterable<StreamItem> {
   const open = async (): Promise<StreamStart> => (await resume(call)) ?? send(call, streamRenderer);
-  return new TaskStream(() => call.run(open), eventIdMarker(call.context));
+  return new TaskStream(() => runSend(() => call, open), eventIdMarker(call.context));
 }
 
 /** Answers with a stream: a message, or the task and its events until it ends or needs input. */

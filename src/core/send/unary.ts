@@ -20,6 +20,7 @@ import {
   assertMessageTaken,
   type EarlierSend,
   registerLive,
+  runSend,
   type SendCall,
   type SendRenderer,
   type SentMessage,
@@ -34,8 +35,8 @@ import {
 // that must not wait is answered when its message was taken, and withdrawn if that takes too long.
 
 /** SendMessage (spec 3.1.1). */
-export function sendMessage(call: SendCall): Promise<SendMessageResponse> {
-  return call.run(answer);
+export function sendMessage(open: () => SendCall): Promise<SendMessageResponse> {
+  return runSend(open, answer);
 }
 
 const answer = (call: SendCall): Promise<SendMessageResponse> => send(call, unaryRenderer);
