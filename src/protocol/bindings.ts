@@ -3,9 +3,8 @@
 // table.
 //
 // A new binding over HTTP that carries one of the existing wire forms (`AdapterKind`) is a folder in `binding/` and
-// three rows: here, and one for each end, which the compiler asks for (the end of Node alone is in
-// `client/node-client.ts`: gRPC). It gets a row in `test/support/wires.ts`, and
-// every end-to-end case runs over it. Further:
+// four rows: here, one for each end (the end of Node alone is in `client/node-client.ts`: gRPC), and one in
+// `test/support/wires.ts`, so that every end-to-end case runs over it. The compiler asks for the other three. Further:
 //
 // - A wire form of its own is a new `AdapterKind`, with the interface of its adapter in `version/codec.ts`, an adapter
 //   in each version, and its name in `version/versions.ts`.

@@ -25,7 +25,7 @@ const table = {
   "grpc-web 0.3": { binding: "grpc-web", version: "0.3" },
   "JSONRPC 0.2": { binding: "JSONRPC", version: "0.2" },
   "JSONRPC 0.1": { binding: "JSONRPC", version: "0.1" },
-} as const satisfies Record<string, WireRow>;
+} as const satisfies Record<Binding, WireRow> & Record<string, WireRow>;
 
 export type Wire = keyof typeof table;
 
