@@ -117,13 +117,15 @@ export class SendCall {
     try {
       return await work(this);
     } finally {
-      this.#releaseShutdown();
+      this.releaseShutdown();
     }
   }
 
   /** Call it when the send can no longer start a turn in this process: a shutdown need not wait for it. */
   releaseShutdown(): void {
     this.#releaseShutdown?.();
+    // An open stream keeps its call.
+    this.#releaseShutdown = undefined;
   }
 }
 
