@@ -9,12 +9,24 @@ interface GrpcLoadOptions {
   readonly concurrency?: number;
   /** Metadata of every call. Default: none. */
   readonly metadata?: Readonly<Record<string, string>>;
+  /** Whether to open a connection that no other loader uses. Default: clients of one port share one. */
+  readonly ownConnection?: boolean;
 }
 
 /** A bare grpc-js client of the service: requests encoded by the caller's text, answers decoded and handed on. */
-export async function createGrpcLoader(port: number, { concurrency = 16, metadata: more = {} }: GrpcLoadOptions = {}) {
-  const { SendMessageRequestSchema, SendMessageResponseSchema, StreamResponseSchema, Role } = await loadMessages();
-  const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
+export async function createGrpcLoader(
+  port: number,
+  { concurrency = 16, metadata: more = {}, ownConnection = false }: GrpcLoadOptions = {},
+) {
+  const {
+    SendMessageRequestSchema,
+    SendMessageResponseSchema,
+    StreamResponseSchema,
+    SubscribeToTaskRequestSchema,
+    Role,
+  } = await loadMessages();
+  const channel = ownConnection ? { "grpc.use_local_subchannel_pool": 1 } : {};
+  const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), channel);
   const metadata = new Metadata();
   metadata.set("a2a-version", "1.0");
   for (const [name, value] of Object.entries(more)) metadata.set(name, value);
@@ -28,6 +40,9 @@ export async function createGrpcLoader(port: number, { concurrency = 16, metadat
   const decodeAnswer = (bytes: Buffer) => fromBinary(SendMessageResponseSchema, bytes);
   const decodeEvent = (bytes: Buffer) => fromBinary(StreamResponseSchema, bytes);
   const asIs = (bytes: Buffer) => bytes;
+
+  const encodeId = (id: string) =>
+    Buffer.from(toBinary(SubscribeToTaskRequestSchema, create(SubscribeToTaskRequestSchema, { id })));
 
   const send = (text: string) =>
     new Promise<ReturnType<typeof decodeAnswer>>((resolve, reject) => {
@@ -56,6 +71,9 @@ export async function createGrpcLoader(port: number, { concurrency = 16, metadat
     /** Sends the text and gives the events of its stream. */
     stream: (text: string): AsyncIterable<ReturnType<typeof decodeEvent>> =>
       client.makeServerStreamRequest(`${service}/SendStreamingMessage`, asIs, decodeEvent, encode(text), metadata, {}),
+    /** Subscribes to a task and gives its events. */
+    subscribe: (id: string): AsyncIterable<ReturnType<typeof decodeEvent>> =>
+      client.makeServerStreamRequest(`${service}/SubscribeToTask`, asIs, decodeEvent, encodeId(id), metadata, {}),
     [Symbol.dispose]: () => client.close(),
   };
 }

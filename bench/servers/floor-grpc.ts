@@ -54,6 +54,7 @@ export async function listenGrpc(): Promise<number> {
     };
     const task = { id: ids.taskId, contextId: ids.contextId, status: status(TaskState.WORKING) };
     await write({ case: "task", value: task });
+    if (verb === "hold") return;
     for (let index = 0; index < count; index++) {
       const text = verb === "rush" && index === 0 ? stamp() : chunkText(index);
       const artifact = { artifactId, parts: [textPart(text)] };

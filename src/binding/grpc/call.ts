@@ -1,11 +1,11 @@
 import type { Message as AnyMessage, DescMessage } from "@bufbuild/protobuf";
 import { Metadata, status } from "@grpc/grpc-js";
-import { leaveStream } from "../../protocol/async/steps.js";
+import { endStep, leaveStream } from "../../protocol/async/steps.js";
 import { writeBinary, writeBuffer } from "../../protocol/codec/binary/writer.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import { formatExtensions } from "../../protocol/service-parameters.js";
-import type { WireEvent } from "../../version/codec.js";
+import type { StreamWriter, WireEvent } from "../../version/codec.js";
 import { BodyWatch, requestTooLarge } from "../http/request-body.js";
 import type { CallTimes } from "../listen/connection.js";
 import { parseCertificate } from "../peer-certificate.js";
@@ -107,6 +107,7 @@ export class GrpcCall implements TakenCallListener {
 
   onReceiveHalfClose(): void {
     this.#watch?.end();
+    this.#watch = undefined;
     if (this.#over) return;
     void this.#run();
   }
@@ -131,10 +132,9 @@ export class GrpcCall implements TakenCallListener {
 
   async #run(): Promise<void> {
     try {
-      const message = this.#message;
       const call = this.#serverCall;
-      if (message === undefined || call === undefined) throw new A2AError("invalidRequest", "no request message");
-      const decoding = call.decodeMessage(() => this.#readRequest(call, message));
+      if (call === undefined) return;
+      const decoding = call.decodeMessage(() => this.#readRequest(call));
       const request = decoding instanceof Promise ? await decoding : decoding;
       this.#message = undefined;
       if (this.#rpc().operation.streams) await this.#pump(call, request);
@@ -162,7 +162,9 @@ export class GrpcCall implements TakenCallListener {
     return this.#method;
   }
 
-  #readRequest(call: ServerCall, message: Uint8Array): AnyMessage {
+  #readRequest(call: ServerCall): AnyMessage {
+    const message = this.#message;
+    if (message === undefined) throw new A2AError("invalidRequest", "no request message");
     const { input } = this.#rpc().descriptor;
     const wire = decodeMessage(input, message, call.service.limits.jsonMaxValues);
     const resolveTenant = this.#target?.destination.resolveTenant;
@@ -196,13 +198,20 @@ export class GrpcCall implements TakenCallListener {
     const writer = adapter.writeStream(operation, request);
     const events = call.stream(request)[Symbol.asyncIterator]();
     this.#events = events;
-    for (let next = await events.next(); next.done !== true && !this.#over; next = await events.next()) {
-      const { value } = next;
-      const sending = withRoom(call, value.response, () => this.#sendEvents(writer.write(value)));
+    let step: IteratorResult<StreamItem> = await events.next();
+    while (step.done !== true && !this.#over) {
+      const sending = this.#sendItem(call, writer, step.value);
       if (sending !== undefined) await sending;
       if (this.#pendingBytes > highWaterBytes) await this.#drain();
+      // While the stream waits for its next event, its frame keeps no reference to the last one.
+      step = endStep;
+      step = await events.next();
     }
     if (!this.#over) this.#sendEvents(writer.end?.() ?? []);
+  }
+
+  #sendItem(call: ServerCall, writer: StreamWriter<AnyMessage>, item: StreamItem): Promise<void> | undefined {
+    return withRoom(call, item.response, () => this.#sendEvents(writer.write(item)));
   }
 
   #sendEvents(events: readonly WireEvent<AnyMessage>[]): void {

@@ -53,20 +53,20 @@ export class NodeRequest implements HttpRequest {
   readonly mountPath: string;
   readonly #req: NodeIncoming;
   readonly #res: NodeResponse;
-  readonly #options: NodeRequestOptions;
+  readonly #times: CallTimes;
+  readonly native: unknown;
+  readonly #parsedBody: ParsedBody;
 
   constructor(req: NodeIncoming, res: NodeResponse, options: NodeRequestOptions) {
     this.method = req.method ?? "GET";
     this.path = options.path;
     this.query = options.query;
     this.mountPath = options.mountPath;
+    this.native = options.native;
     this.#req = req;
     this.#res = res;
-    this.#options = options;
-  }
-
-  get native(): unknown {
-    return this.#options.native;
+    this.#times = options.times;
+    this.#parsedBody = options.parsedBody ?? (req as ParsedBody);
   }
 
   get secure(): boolean {
@@ -103,12 +103,8 @@ export class NodeRequest implements HttpRequest {
     return body !== undefined || rawBody !== undefined;
   }
 
-  get #parsedBody(): ParsedBody {
-    return this.#options.parsedBody ?? (this.#req as ParsedBody);
-  }
-
   body(maxBytes: number, onPiece: (piece: Uint8Array) => void): Promise<Uint8Array> {
-    return readNodeBody(this.#req, this.#parsedBody, { maxBytes, times: this.#options.times, onPiece });
+    return readNodeBody(this.#req, this.#parsedBody, { maxBytes, times: this.#times, onPiece });
   }
 
   onLeave(listener: () => void): void {

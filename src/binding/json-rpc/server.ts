@@ -110,7 +110,7 @@ async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
     const decoded = call.decodeMessage(() => codec.readRequest(rpcRequest.params));
     const message = decoded instanceof Promise ? await decoded : decoded;
     if (operation.streams) {
-      const form = rpcForm(errorContext, adapter.writeStream(operation, message));
+      const form = new RpcForm(errorContext, adapter.writeStream(operation, message));
       const reply = await streamReply(call, request, call.stream(message), form);
       endsWithReply = true;
       return reply;
@@ -198,14 +198,29 @@ async function chooseAdapter(
   return candidates[0];
 }
 
-function rpcForm(errorContext: CallErrorContext, writer: ReturnType<JsonRpcAdapter["writeStream"]>): StreamForm {
-  return {
-    extensionsName: errorContext.adapter.extensionsName,
-    writer,
-    before: beforeResult(errorContext.id),
-    after: "}",
-    writeFailure: (error) => failureEvent(errorContext, errorContext.call.publicError(error)),
-  };
+/** The form of one stream: an event is a whole response. There is one for each open stream, so it has no closures. */
+class RpcForm implements StreamForm {
+  readonly writer: StreamForm["writer"];
+  readonly before: string;
+  readonly #errorContext: CallErrorContext;
+
+  constructor(errorContext: CallErrorContext, writer: StreamForm["writer"]) {
+    this.writer = writer;
+    this.before = beforeResult(errorContext.id);
+    this.#errorContext = errorContext;
+  }
+
+  get extensionsName(): string {
+    return this.#errorContext.adapter.extensionsName;
+  }
+
+  get after(): string {
+    return "}";
+  }
+
+  writeFailure(error: unknown): string {
+    return failureEvent(this.#errorContext, this.#errorContext.call.publicError(error));
+  }
 }
 
 function failure(errorContext: CallErrorContext, cause: unknown): HttpReply {

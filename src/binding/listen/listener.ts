@@ -148,12 +148,20 @@ function createTls(
 
 function keepSockets(server: NetServer): ReadonlySet<Socket> {
   const sockets = new Set<Socket>();
+  // One function for all sockets: there may be many that are idle.
+  function forget(this: Socket): void {
+    sockets.delete(this);
+  }
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
-    socket.on("error", () => socket.destroy());
-    socket.on("close", () => sockets.delete(socket));
+    socket.on("error", destroySocket);
+    socket.on("close", forget);
   });
   return sockets;
+}
+
+function destroySocket(this: Socket): void {
+  this.destroy();
 }
 
 function listen(server: NetServer, { port, host }: ListenerOptions): Promise<{ port: number; address: string }> {

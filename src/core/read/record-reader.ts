@@ -33,7 +33,10 @@ export class RecordReader implements Watcher {
   readonly #runtime: Runtime;
   #dirty = false;
   #closed = false;
-  #wakeUp: (() => void) | undefined;
+  #isReading = false;
+  /** The caller that waits for the next records, and whether it waits for an idle task. */
+  #resolve: ((result: ReadResult | Promise<never>) => void) | undefined;
+  #untilIdle = false;
 
   /** `key`: `undefined` until the task is created. `position`: number of the last record already read. */
   constructor(
@@ -50,7 +53,7 @@ export class RecordReader implements Watcher {
 
   wake(): void {
     this.#dirty = true;
-    this.#wakeUp?.();
+    if (this.#resolve !== undefined) void this.#read();
   }
 
   check(head: Head): void {
@@ -61,24 +64,50 @@ export class RecordReader implements Watcher {
     if (this.#closed) return;
     this.#closed = true;
     this.#runtime.watch.delete(this);
-    this.#wakeUp?.();
+    this.wake();
   }
 
   /**
    * Waits for and returns the next records, at least one. `ended` when the task is terminal and all was read; `closed`
-   * when the reader was closed and nothing is left to read. With `untilIdle` it does not wait for an idle task.
+   * when the reader was closed and nothing is left to read. With `untilIdle` it does not wait for an idle task. One call
+   * at a time.
    */
-  async next(untilIdle = false): Promise<ReadResult> {
-    for (;;) {
-      this.#dirty = false;
-      const tailRecords = this.#fromTail();
-      if (tailRecords !== undefined && tailRecords.length > 0) return this.#advance(tailRecords);
-      const result = tailRecords === undefined ? await this.#fromStore(untilIdle) : undefined;
-      if (result !== undefined) return result;
-      if (tailRecords !== undefined && untilIdle && this.#isAsking()) return "idle";
-      if (this.#closed) return "closed";
-      if (!this.#dirty) await this.#wait();
+  next(untilIdle = false): Promise<ReadResult> {
+    this.#dirty = false;
+    const records = this.#fromTail();
+    if (records !== undefined && records.length > 0) return Promise.resolve(this.#advance(records));
+    this.#untilIdle = untilIdle;
+    return new Promise((resolve) => {
+      this.#resolve = resolve;
+      void this.#read();
+    });
+  }
+
+  // Ends with a result for the waiting caller, or with nothing new: an idle reader keeps no frame of a function.
+  async #read(): Promise<void> {
+    if (this.#isReading) return;
+    this.#isReading = true;
+    try {
+      do {
+        this.#dirty = false;
+        const records = this.#fromTail();
+        if (records !== undefined && records.length > 0) return this.#settle(this.#advance(records));
+        const result = records === undefined ? await this.#fromStore() : undefined;
+        if (result !== undefined) return this.#settle(result);
+        if (records !== undefined && this.#untilIdle && this.#isAsking()) return this.#settle("idle");
+        if (this.#closed) return this.#settle("closed");
+      } while (this.#dirty);
+    } catch (error) {
+      this.#settle(Promise.reject(error));
+    } finally {
+      this.#isReading = false;
     }
+  }
+
+  #settle(result: ReadResult | Promise<never>): void {
+    const resolve = this.#resolve;
+    this.#resolve = undefined;
+    resolve?.(result);
   }
 
   /** The stream item of a record just read. */
@@ -96,14 +125,14 @@ export class RecordReader implements Watcher {
     return live.closed || live.storedSeq < this.position ? undefined : [];
   }
 
-  async #fromStore(untilIdle: boolean): Promise<ReadResult | undefined> {
+  async #fromStore(): Promise<ReadResult | undefined> {
     if (this.key === undefined) return undefined;
     const page = await this.#runtime.store.recordsAfter(this.key, this.position, pageRecords);
     if (page === undefined) return "ended";
     if (page === "compacted") return "compacted";
     if (page.records.length > 0) return this.#advance(page.records);
     if (isTerminal(page.head.state)) return "ended";
-    return untilIdle && isIdle(page.head) ? "idle" : undefined;
+    return this.#untilIdle && isIdle(page.head) ? "idle" : undefined;
   }
 
   #isAsking(): boolean {
@@ -114,15 +143,6 @@ export class RecordReader implements Watcher {
   #advance(records: readonly LogRecord[]): readonly LogRecord[] {
     this.position = records.at(-1)?.seq ?? this.position;
     return records;
-  }
-
-  #wait(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#wakeUp = () => {
-        this.#wakeUp = undefined;
-        resolve();
-      };
-    });
   }
 }
 

@@ -75,10 +75,8 @@ function streamAfter(
 ): StreamStart | Promise<StreamStart> {
   if (after === undefined || !isPositionIn(after, head)) return streamFromNow(runtime, head, subscriptionOptions);
   const { id, scope, incarnation } = head;
-  // An open stream keeps no more of the task than this.
-  const restart = (): Promise<StreamStart> =>
-    streamFromNow(runtime, { id, scope }, { ...subscriptionOptions, compacted: true });
   const reader = new RecordReader(runtime, head, after.seq);
+  const restart = restartLater(runtime, { id, scope }, subscriptionOptions);
   return { items: [], reader, idPrefix: eventIdPrefix(id, incarnation), gate: subscriptionOptions.gate, restart };
 }
 
@@ -96,16 +94,28 @@ export async function streamFromNow(runtime: Runtime, ref: TaskRef, options: Str
   const items = [snapshotItem(task, idPrefix, seq)];
   if (isTerminal(state)) return { items };
   const reader = new RecordReader(runtime, { id, key }, seq);
-  const { scope } = ref;
-  // An open stream keeps no more of the task than this.
-  const restart = (): Promise<StreamStart> => streamFromNow(runtime, { id, scope }, { ...options, compacted: true });
-  return { items, reader, idPrefix, gate, untilIdle, restart };
+  return {
+    items,
+    reader,
+    idPrefix,
+    gate,
+    untilIdle,
+    restart: restartLater(runtime, { id, scope: ref.scope }, options),
+  };
+}
+
+// A function of its own: one made in a longer function would keep all that its neighbors use. An open stream keeps no
+// more of the task than this.
+function restartLater(runtime: Runtime, ref: TaskRef, options: StreamFromOptions): () => Promise<StreamStart> {
+  return () => streamFromNow(runtime, ref, { ...options, compacted: true });
 }
 
 /** Whether an event id belongs to this task and incarnation, at or before the head. */
 export function isPositionIn({ taskId, incarnation, seq }: EventPosition, head: Head): boolean {
   return taskId === head.id && incarnation === head.incarnation && seq <= head.seq;
 }
+
+const noItems: readonly StreamItem[] = [];
 
 /** A subscription ends with its task. */
 const subscriptionOptions: StreamFromOptions = {
@@ -227,7 +237,9 @@ export class TaskStream implements AsyncIterableIterator<StreamItem> {
   #begin(from: StreamStart): void {
     // The reader left while the stream was opening: release the record reader.
     if (this.#isEnded) return from.reader?.close();
-    this.#from = { ...from, items: [], heldItem: undefined };
+    const { reader, idPrefix, gate, untilIdle, restart } = from;
+    // Without the items: they would stay as long as the stream.
+    this.#from = { items: noItems, reader, idPrefix, gate, untilIdle, restart };
     this.#heldItem = from.heldItem;
     this.#buffer.push(...from.items);
     if (from.reader === undefined) this.#isEnded = true;

@@ -119,6 +119,8 @@ export class SendCall {
   /** Call it when the send can no longer start a turn in this process: a shutdown need not wait for it. */
   releaseShutdown(): void {
     this.#releaseShutdown?.();
+    // An open stream keeps its call.
+    this.#releaseShutdown = undefined;
   }
 }
 

@@ -1,11 +1,11 @@
-import { noop } from "../../protocol/async/noop.js";
+import type { A2AError } from "../../protocol/errors.js";
 import { copyHistory, copyTask, emptyTask } from "../../protocol/fold.js";
-import type { Task } from "../../protocol/model.js";
+import type { Message, Task } from "../../protocol/model.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import { isTerminal } from "../../protocol/states.js";
 import { TurnAborted } from "../agent.js";
 import type { Delivery } from "../ownership/deliver.js";
-import type { Head } from "../ports.js";
+import type { Head, LogRecord } from "../ports.js";
 import { foldLog, isMessageTaken, readStoredTask } from "../read/read-task.js";
 import { RecordReader } from "../read/record-reader.js";
 import {
@@ -21,6 +21,7 @@ import { maskStoreFailure } from "../store-failure.js";
 import { eventIdMarker, eventIdPrefix, parseEventId } from "../task/event-id.js";
 import { applyRecord, foldStored } from "../task/fold.js";
 import type { LiveTask, RecordObserver } from "../task/live-task.js";
+import type { OutcomeReceiver } from "../turn-start.js";
 import { createSendGate, messageNotTaken, type SendGate } from "./gate.js";
 import {
   answerOptions,
@@ -61,46 +62,75 @@ const streamRenderer: SendRenderer<StreamStart> = {
 function streamNew(message: SentMessage): Promise<StreamStart> {
   const { call, start } = message;
   const { entry } = start;
-  return new Promise((resolve, reject) => {
-    let leave = noop;
-    startNew(message, {
-      fail: (error) => {
-        leave();
-        reject(error);
-      },
-      reply: (message) => resolve(streamRenderer.reply(message)),
-      task: (live) => {
-        const observer = firstSnapshot(call, live, { entry, resolve, reject });
-        leave = () => live.unobserve(observer);
-        live.observe(observer);
-      },
-    });
-  });
+  const gate = createSendGate({ entry }, "stream", true);
+  return new Promise((resolve, reject) => startNew(message, new NewStream({ call, gate, resolve, reject })));
 }
 
-interface StartReceiver {
-  readonly entry: string;
+/** A new task's stream that has not started yet. */
+interface PendingStream {
+  readonly call: SendCall;
+  readonly gate: SendGate;
   readonly resolve: (from: StreamStart | Promise<StreamStart>) => void;
   readonly reject: (error: unknown) => void;
 }
 
-// A new task's stream starts with the task up to its first event, whatever was written together with it.
-function firstSnapshot(call: SendCall, live: LiveTask, { entry, resolve, reject }: StartReceiver): RecordObserver {
-  const gate = createSendGate({ entry }, "stream", true);
-  const task = emptyTask(live.id, live.contextId);
-  const observer: RecordObserver = {
-    record(record) {
-      applyRecord(task, record);
-      if (record.kind !== "event") return;
-      live.unobserve(observer);
-      resolve(startAfterFirst(call, live, { task, seq: record.seq, gate }));
-    },
-    onLeave: () => {
-      if (live.failure === undefined || live.failure instanceof TurnAborted) resolve(fromFirst(call, live.id, gate));
-      else reject(maskStoreFailure(live.failure));
-    },
-  };
-  return observer;
+/**
+ * Starts the stream of a new task: with a reply, or with the task up to its first event, whatever was written together
+ * with it. Keeps nothing from then on, since the turn keeps its receiver until it ends.
+ */
+class NewStream implements OutcomeReceiver, RecordObserver {
+  #pending: PendingStream | undefined;
+  #live: LiveTask | undefined;
+  #task: Task | undefined;
+
+  constructor(pending: PendingStream) {
+    this.#pending = pending;
+  }
+
+  reply(message: Message): void {
+    this.#take()?.resolve(streamRenderer.reply(message));
+  }
+
+  fail(error: A2AError): void {
+    this.#take()?.reject(error);
+  }
+
+  task(live: LiveTask): void {
+    this.#live = live;
+    this.#task = emptyTask(live.id, live.contextId);
+    live.observe(this);
+  }
+
+  record(record: LogRecord): void {
+    const live = this.#live;
+    const task = this.#task;
+    if (live === undefined || task === undefined) return;
+    applyRecord(task, record);
+    if (record.kind !== "event") return;
+    const pending = this.#take();
+    if (pending === undefined) return;
+    const { call, gate, resolve } = pending;
+    resolve(startAfterFirst(call, live, { task, seq: record.seq, gate }));
+  }
+
+  onLeave(): void {
+    const live = this.#live;
+    const pending = this.#take();
+    if (live === undefined || pending === undefined) return;
+    const { call, gate, resolve, reject } = pending;
+    if (live.failure === undefined || live.failure instanceof TurnAborted) resolve(fromFirst(call, live.id, gate));
+    else reject(maskStoreFailure(live.failure));
+  }
+
+  /** What waits for the start, which is no longer kept. */
+  #take(): PendingStream | undefined {
+    const pending = this.#pending;
+    this.#live?.unobserve(this);
+    this.#pending = undefined;
+    this.#live = undefined;
+    this.#task = undefined;
+    return pending;
+  }
 }
 
 interface FirstEvent {

@@ -1,8 +1,11 @@
+import { setImmediate } from "node:timers/promises";
 import { expect, it } from "vitest";
+import { createStepStream } from "../../../src/protocol/async/steps.js";
 import { A2AError } from "../../../src/protocol/errors.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
 import { echo, serviceOf, statusItem } from "../../support/echo-service.js";
 import { grpcAgent } from "../../support/grpc-agent.js";
+import { settledHeap } from "../../support/heap.js";
 import { itemsOf } from "../../support/items.js";
 import { hello } from "../../support/requests.js";
 
@@ -70,6 +73,26 @@ it("a gRPC stream brings the events before an error, then the error", async () =
   })();
   await expect(reading).rejects.toMatchObject({ code: "unsupportedOperation", message: "that was all" });
   expect(responses(items)).toEqual(responses([statusItem(1), statusItem(2)]));
+});
+
+it("a gRPC stream that waits for its next event keeps no reference to the last one", async () => {
+  const gate = Promise.withResolvers<IteratorResult<StreamItem, undefined>>();
+  let last: WeakRef<StreamItem> | undefined;
+  const step = async (): Promise<IteratorResult<StreamItem, undefined>> => {
+    if (last !== undefined) return gate.promise;
+    const item = statusItem(1);
+    last = new WeakRef(item);
+    return { done: false, value: item };
+  };
+  const stream = createStepStream(step, async () => {});
+  await using agent = await grpcAgent(serviceOf({ sendStreamingMessage: () => stream }));
+  const items = agent.client.sendStreamingMessage(hello, {})[Symbol.asyncIterator]();
+  expect((await items.next()).value?.response).toEqual(statusItem(1).response);
+  await setImmediate();
+  settledHeap();
+  expect(last?.deref()).toBeUndefined();
+  gate.resolve({ done: true, value: undefined });
+  expect((await items.next()).done).toBe(true);
 });
 
 /** An endless stream that counts the items taken and reports its release. */
