@@ -5,7 +5,7 @@ import { ownerKey } from "../protocol/fair-share.js";
 import { type Message, SendMessageRequestSchema } from "../protocol/model.js";
 import type { Operation } from "../protocol/operations.js";
 import type { Slot, Slots } from "../protocol/slots.js";
-import type { Claim, Counters, LimitBalance } from "./counters.js";
+import type { Claim, ClaimOutcome, Counters, LimitBalance } from "./counters.js";
 import { joinFields, rateFields } from "./fields.js";
 import {
   type CallerKind,
@@ -124,13 +124,15 @@ export class RatedCalls {
   }
 
   slotsFor(limits: readonly ConcurrencyLimit[], subject: Subject): readonly Slot[] {
-    return limits.flatMap((limit) => {
+    const slots: Slot[] = [];
+    for (const limit of limits) {
       const key = this.#findKey(limit, subject);
-      if (key === undefined) return [];
+      if (key === undefined) continue;
       // Slots of all agents of a process are counted together.
       const own = limit.ofServer ? key : `agent ${this.options.agent}\n${key}`;
-      return [{ key: own, max: limit.max, refusal: () => overConcurrency(limit) }];
-    });
+      slots.push({ key: own, max: limit.max, refusal: () => overConcurrency(limit) });
+    }
+    return slots;
   }
 
   #findKey({ name, callerKind, ofServer }: WindowLimit | ConcurrencyLimit, subject: Subject): string | undefined {
@@ -160,7 +162,9 @@ export class RatedCalls {
   }
 }
 
-/** One call on its way through the limits. Each step throws `resourceExhausted` when one is reached. */
+/**
+ * One call on its way through the limits. Each step throws `resourceExhausted`, or rejects with it, when one is reached.
+ */
 export class RatedCall {
   readonly #calls: RatedCalls;
   readonly #address: string | undefined;
@@ -168,7 +172,8 @@ export class RatedCall {
   /** Taken for the stream of the call. */
   #streamSlots: readonly Slot[] = [];
   #hasEnded = false;
-  #fieldsBefore: Readonly<Record<string, string>> = {};
+  /** Those of the same call at the server. */
+  #fieldsBefore: Readonly<Record<string, string>> | undefined;
 
   constructor(calls: RatedCalls, address: string | undefined) {
     this.#calls = calls;
@@ -177,37 +182,39 @@ export class RatedCall {
 
   /** The fields of the reply that say what the caller has left. */
   get fields(): Readonly<Record<string, string>> {
-    return joinFields(this.#fieldsBefore, rateFields(this.#balances.values()));
+    const fields = rateFields(this.#balances.values());
+    return this.#fieldsBefore === undefined ? fields : joinFields(this.#fieldsBefore, fields);
   }
 
   /** Counts the call for its address, before anything else is known. */
   arrive(before?: { readonly fields: Readonly<Record<string, string>> }): Promise<unknown> | undefined {
     const { arrivalLimits } = this.#calls;
-    this.#fieldsBefore = before?.fields ?? {};
+    this.#fieldsBefore = before?.fields;
     const limits = before === undefined ? arrivalLimits : arrivalLimits.filter(({ ofServer }) => !ofServer);
-    return this.#take(this.#calls.createClaims(limits, { address: this.#address }, 0));
+    return promiseIn(this.#take(this.#calls.createClaims(limits, { address: this.#address }, 0)));
   }
 
   /** Refuses a known caller whose bytes are used up, before more are read. */
   checkCaller(principal: Principal): Promise<unknown> | undefined {
     const subject = { owner: ownerKey(principal), tenant: principal.tenant ?? "" };
-    return this.#take(this.#calls.createClaims(this.#calls.callerLimits, subject, 0));
+    return promiseIn(this.#take(this.#calls.createClaims(this.#calls.callerLimits, subject, 0)));
   }
 
   /** Counts a decoded call. A stream holds its slots until `leave`. */
-  async admit({ principal, operation, request, bytes }: DecodedCall): Promise<CallQuota> {
+  admit({ principal, operation, request, bytes }: DecodedCall): CallQuota | Promise<CallQuota> {
     const message = isMessage(request, SendMessageRequestSchema) ? request.message : undefined;
     const { table, checkSkill } = this.#calls.options;
     if (message !== undefined && table.skills.size > 0) checkSkill?.(message);
     const plan = this.#calls.planFor(operation, message);
     const subject = this.#createSubject(principal, request);
     if (operation.streams) this.#enterStream(this.#calls.slotsFor(plan.streams, subject));
-    await this.#take(this.#calls.createClaims(plan.admission, subject, bytes));
+    const taken = this.#take(this.#calls.createClaims(plan.admission, subject, bytes));
     const ofTask = message === undefined ? [] : this.#calls.createClaims(plan.task, subject, 0);
-    return {
+    const quota: CallQuota = {
       turns: this.#calls.slotsFor(plan.turns, subject),
-      newTask: ofTask.length === 0 ? undefined : async () => (await this.#take(ofTask)) ?? noop,
+      newTask: ofTask.length === 0 ? undefined : async () => this.#take(ofTask),
     };
+    return taken instanceof Promise ? taken.then(() => quota) : quota;
   }
 
   /** The call has ended. */
@@ -225,12 +232,13 @@ export class RatedCall {
     this.#streamSlots = slots;
   }
 
-  #take(claims: readonly Claim[]): Promise<() => void> | undefined {
-    return claims.length === 0 ? undefined : this.#takeClaims(claims);
+  #take(claims: readonly Claim[]): Promise<() => void> | (() => void) {
+    if (claims.length === 0) return noop;
+    const outcome = this.#calls.options.counters.take(claims);
+    return outcome instanceof Promise ? outcome.then((late) => this.#note(late)) : this.#note(outcome);
   }
 
-  async #takeClaims(claims: readonly Claim[]): Promise<() => void> {
-    const { refusal, balances, undo } = await this.#calls.options.counters.take(claims);
+  #note({ refusal, balances, undo }: ClaimOutcome): () => void {
     for (const balance of balances) this.#balances.set(balance.limit, balance);
     if (refusal !== undefined) throw overLimit(refusal.limit, refusal.endsInMs);
     return undo;
@@ -242,4 +250,8 @@ export class RatedCall {
     const tenant = own === "" && this.#calls.options.tenants.has(requested) ? requested : own;
     return { owner: ownerKey({ tenant, owner }), tenant, address: this.#address };
   }
+}
+
+function promiseIn<T>(taken: T | Promise<T>): Promise<T> | undefined {
+  return taken instanceof Promise ? taken : undefined;
 }

@@ -76,7 +76,6 @@ const packageHomes = [
   { packages: /^jose$/, home: "src/auth/schemes/" },
   { packages: /^oauth4webapi$/, home: "src/auth/" },
   { packages: /^@opentelemetry\//, home: "src/telemetry/" },
-  { packages: /^rate-limiter-flexible$/, home: "src/rates/local-counters.ts" },
   { packages: /^(?:@nats-io\/|nats(?:\/|$))/, home: "src/signals/" },
 ];
 
