@@ -22,11 +22,10 @@ interface WindowCounts {
   readonly groups: Map<number, Count>;
 }
 
-/** A claim, and the count of its caller in the window that is open. */
-interface CountedClaim {
-  readonly claim: Claim;
+/** A claim, the count of its caller in the window that is open, and the balance of that. */
+interface CountedClaim extends Omit<Claim, "key">, LimitBalance {
   readonly count: Count;
-  readonly endsInMs: number;
+  left: number;
 }
 
 /** Counts in the memory of this process. */
@@ -40,26 +39,28 @@ export class LocalCounters implements Counters {
 
   take(claims: readonly Claim[]): ClaimOutcome {
     const counted = this.#findCounts(claims);
-    const refusedIndex = counted.findIndex(hasTooLittle);
-    const isTaken = refusedIndex < 0;
-    if (isTaken) addAll(counted, 1);
-    const balances = counted.map(readBalance);
-    return { refusal: balances[refusedIndex], balances, undo: isTaken ? () => addAll(counted, -1) : noop };
+    const refused = counted.find(hasTooLittle);
+    if (refused !== undefined) {
+      const { limit, left, endsInMs } = refused;
+      return { refusal: { limit, left, endsInMs }, balances: counted, undo: noop };
+    }
+    addAll(counted);
+    return { refusal: undefined, balances: counted, undo: () => subtractAll(counted) };
   }
 
   charge(claims: readonly Claim[]): readonly LimitBalance[] {
     const counted = this.#findCounts(claims);
-    addAll(counted, 1);
-    return counted.map(readBalance);
+    addAll(counted);
+    return counted;
   }
 
   #findCounts(claims: readonly Claim[]): readonly CountedClaim[] {
     const now = this.#clock.now();
     const counted: CountedClaim[] = [];
-    for (const claim of claims) {
-      const { limit, key } = claim;
+    for (const { limit, key, amount, isUsed } of claims) {
       const { number, endsInMs } = findPeriod(now, limit.windowMs, computeShift(key, limit.windowMs));
-      counted.push({ claim, count: findCount(this.#findWindow(limit, number), key), endsInMs });
+      const count = findCount(this.#findWindow(limit, number), key);
+      counted.push({ limit, amount, isUsed, count, endsInMs, left: Math.max(0, limit.limit - count.used) });
     }
     return counted;
   }
@@ -92,14 +93,17 @@ function addCount<K>(counts: Map<K, Count>, key: K): Count {
   return count;
 }
 
-function hasTooLittle({ claim: { limit, amount, isUsed }, count: { used } }: CountedClaim): boolean {
+function hasTooLittle({ limit, amount, isUsed, count: { used } }: CountedClaim): boolean {
   return isUsed ? used >= limit.limit : used + amount > limit.limit;
 }
 
-function addAll(counted: readonly CountedClaim[], sign: 1 | -1): void {
-  for (const { claim, count } of counted) count.used += sign * claim.amount;
+function addAll(counted: readonly CountedClaim[]): void {
+  for (const claim of counted) {
+    claim.count.used += claim.amount;
+    claim.left = Math.max(0, claim.limit.limit - claim.count.used);
+  }
 }
 
-function readBalance({ claim: { limit }, count: { used }, endsInMs }: CountedClaim): LimitBalance {
-  return { limit, left: Math.max(0, limit.limit - used), endsInMs };
+function subtractAll(counted: readonly CountedClaim[]): void {
+  for (const { count, amount } of counted) count.used -= amount;
 }

@@ -105,11 +105,7 @@ export class RatedCalls {
     const ofOperation = operation && operations.get(operation.name);
     const skill = message === undefined || skills.size === 0 ? undefined : this.options.skillOf(message);
     const ofSkill = skill === undefined ? undefined : skills.get(skill);
-    const plans = this.#plans.get(ofOperation) ?? new Map<LimitGroup | undefined, CallPlan>();
-    this.#plans.set(ofOperation, plans);
-    const plan = plans.get(ofSkill) ?? this.#plan(ofOperation, ofSkill);
-    plans.set(ofSkill, plan);
-    return plan;
+    return this.#plans.get(ofOperation)?.get(ofSkill) ?? this.#addPlan(ofOperation, ofSkill);
   }
 
   /** Claims of a call on each limit. `used`: the bytes or tokens that it has used already. */
@@ -142,7 +138,7 @@ export class RatedCalls {
     return ofServer && callerKind !== "address" ? `${name}\n${this.options.realm}\n${caller}` : `${name}\n${caller}`;
   }
 
-  #plan(operationGroup: LimitGroup | undefined, skillGroup: LimitGroup | undefined): CallPlan {
+  #addPlan(operationGroup: LimitGroup | undefined, skillGroup: LimitGroup | undefined): CallPlan {
     const { general } = this.options.table;
     const groups = [general, operationGroup, skillGroup].filter((group) => group !== undefined);
     const windows = groups.flatMap((group) => group.windows);
@@ -150,7 +146,7 @@ export class RatedCalls {
     // Requests of an address are counted when they arrive.
     const isCounted = (limit: WindowLimit): boolean =>
       limit.resource === "requests" && this.arrivalLimits.includes(limit);
-    return {
+    const plan: CallPlan = {
       admission: windows.filter(
         (limit) => (limit.resource === "requests" || limit.resource === "bytes") && !isCounted(limit),
       ),
@@ -159,6 +155,9 @@ export class RatedCalls {
       turns: concurrency.filter(({ resource }) => resource === "turns"),
       streams: concurrency.filter(({ resource }) => resource === "streams"),
     };
+    const plans = this.#plans.get(operationGroup) ?? new Map<LimitGroup | undefined, CallPlan>();
+    this.#plans.set(operationGroup, plans.set(skillGroup, plan));
+    return plan;
   }
 }
 
