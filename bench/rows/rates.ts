@@ -12,7 +12,7 @@ export function rateRows(effort: Effort): readonly Row[] {
       name: "JSON-RPC message under five limits of its caller",
       unit: "µs",
       what: "CPU time of the server per JSON-RPC message, 16 in flight, counted in memory. Floor: the same call without `rate`",
-      budgets: [{ of: "floor", atMost: 1.35 }],
+      budgets: [{ of: "floor", atMost: 1.2 }],
       start: {
         floor: () => cpuProbe("ours", messages, size),
         ours: () => cpuProbe(() => startServer("ours-rates.ts"), messages, size),

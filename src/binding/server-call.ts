@@ -2,6 +2,7 @@ import { type Message as AnyMessage, isMessage } from "@bufbuild/protobuf";
 import { streamFrom } from "../protocol/async/steps.js";
 import { exceedsSize, sizeOfContentIn } from "../protocol/check/size.js";
 import {
+  type CallQuota,
   changeContext,
   createContext,
   type IdentifiedCaller,
@@ -133,28 +134,21 @@ export class ServerCall<S extends CallGate = Service> {
    * Authenticates the caller from the headers, within the limits of its address. Returns no promise if the service
    * answers at once.
    */
-  authenticate(): undefined | Promise<void> {
+  authenticate(): undefined | Promise<unknown> {
     assertOneCredential(this.#openHead().header("authorization") ?? "");
-    const { rates } = this.service;
-    if (rates !== undefined) return this.#identifyWithin(rates(this.#openHead()));
+    this.#rateLimits = this.service.rates?.(this.#openHead());
+    const arrival = this.#rateLimits?.arrive();
+    return arrival === undefined ? this.#identify() : arrival.then(() => this.#identify());
+  }
+
+  #identify(): undefined | Promise<unknown> {
     const caller = this.service.authenticate(this.#openHead(), this);
-    if (caller instanceof Promise) return this.#identify(caller);
-    this.#caller = caller;
-    return undefined;
+    return caller instanceof Promise ? caller.then((late) => this.#acceptCaller(late)) : this.#acceptCaller(caller);
   }
 
-  async #identify(caller: Promise<IdentifiedCaller>): Promise<void> {
-    this.#caller = await caller;
-  }
-
-  async #identifyWithin(limits: LimitedCall): Promise<void> {
-    this.#rateLimits = limits;
-    const arrival = limits.arrive();
-    if (arrival !== undefined) await arrival;
-    const caller = await this.service.authenticate(this.#openHead(), this);
+  #acceptCaller(caller: IdentifiedCaller): undefined | Promise<unknown> {
     this.#caller = caller;
-    const check = limits.checkCaller(caller.principal);
-    if (check !== undefined) await check;
+    return this.#rateLimits?.checkCaller(caller.principal);
   }
 
   /** Reply headers with the remaining quota; none without rate limits. */
@@ -280,16 +274,17 @@ export class ServerCall<S extends CallGate = Service> {
   #intercept(target: CallTarget, message: AnyMessage, context: ServerContext): Promise<AnyMessage> {
     const { interception } = this.service;
     if (interception === undefined) return this.#invoke(target, message, context);
-    const invoke = (request: AnyMessage, within: ServerContext) => this.#invoke(target, request, within);
+    // Interceptors get every failure as a rejection.
+    const invoke = async (request: AnyMessage, within: ServerContext) => this.#invoke(target, request, within);
     return interception.unary(target.operation, { request: message, context }, invoke);
   }
 
   #invoke({ handler, operation }: CallTarget, request: AnyMessage, context: ServerContext): Promise<AnyMessage> {
     this.#authorize(operation, request);
     const limited = this.#limit(operation, request, context);
-    return limited === undefined
-      ? invokeUnary(handler, operation, request, context)
-      : limited.then((within) => invokeUnary(handler, operation, request, within));
+    return limited instanceof Promise
+      ? limited.then((within) => invokeUnary(handler, operation, request, within))
+      : invokeUnary(handler, operation, request, limited);
   }
 
   /** Calls a streaming operation. The stream stays admitted until the call ends, its request does not. */
@@ -298,9 +293,9 @@ export class ServerCall<S extends CallGate = Service> {
     const invoke = (request: AnyMessage, context: ServerContext): AsyncIterable<StreamItem> => {
       this.#authorize(operation, request);
       const limited = this.#limit(operation, request, context);
-      return limited === undefined
-        ? invokeStream(handler, operation, request, context)
-        : streamFrom(() => limited.then((within) => invokeStream(handler, operation, request, within)));
+      return limited instanceof Promise
+        ? streamFrom(() => limited.then((within) => invokeStream(handler, operation, request, within)))
+        : invokeStream(handler, operation, request, limited);
     };
     this.#streamAdmission = this.#enter(true);
     this.#endRequest();
@@ -322,18 +317,26 @@ export class ServerCall<S extends CallGate = Service> {
   }
 
   /** Applies the rate limits. The operation gets the rest of the quota in its context. */
-  #limit(operation: Operation, request: AnyMessage, context: ServerContext): Promise<ServerContext> | undefined {
-    const { principal } = this;
+  #limit(operation: Operation, request: AnyMessage, context: ServerContext): ServerContext | Promise<ServerContext> {
     const limits = this.#rateLimits;
-    if (!limits) return undefined;
-    const admit = () => limits.admit({ principal, operation, request, bytes: this.#requestBytes });
-    const arrive = async () => {
-      await limits.arrive(this.#serverRateLimits);
-      return limits.checkCaller(principal);
-    };
-    return (this.#agentAdmission === undefined ? admit() : arrive().then(admit)).then((quota) =>
-      context === this.#context ? this.#context.limit(quota) : changeContext(context, { quota }),
-    );
+    if (limits === undefined) return context;
+    const call = { principal: this.principal, operation, request, bytes: this.#requestBytes };
+    const quota =
+      this.#agentAdmission === undefined
+        ? limits.admit(call)
+        : this.#arriveAtAgent(limits).then(() => limits.admit(call));
+    return quota instanceof Promise
+      ? quota.then((late) => this.#withQuota(late, context))
+      : this.#withQuota(quota, context);
+  }
+
+  async #arriveAtAgent(limits: LimitedCall): Promise<void> {
+    await limits.arrive(this.#serverRateLimits);
+    await limits.checkCaller(this.principal);
+  }
+
+  #withQuota(quota: CallQuota, context: ServerContext): ServerContext {
+    return context === this.#context ? this.#context.limit(quota) : changeContext(context, { quota });
   }
 
   /** Returns what the caller may see of an error that ends the call. */

@@ -135,14 +135,17 @@ export interface NamedTenant {
   readonly rest: string;
 }
 
-/** The rate limits of one call. Each step rejects with `resourceExhausted` when a limit is reached. */
+/**
+ * The rate limits of one call. Each step throws `resourceExhausted`, or rejects with it, when a limit is reached. It
+ * returns a promise only where the answer takes time.
+ */
 export interface LimitedCall {
   /**
    * Counts the call for its address. `before`: the same call at the server, which has counted it for the server's
    * limits.
    */
   arrive(before?: LimitedCall): Promise<unknown> | undefined;
-  /** Rejects a known caller that may send no more bytes. */
+  /** Refuses a known caller that may send no more bytes. */
   checkCaller(principal: Principal): Promise<unknown> | undefined;
   /** Counts a decoded call. */
   admit(call: {
@@ -150,7 +153,7 @@ export interface LimitedCall {
     readonly operation: Operation;
     readonly request: AnyMessage;
     readonly bytes: number;
-  }): Promise<CallQuota>;
+  }): CallQuota | Promise<CallQuota>;
   /** Reply headers with the caller's remaining quota. */
   readonly fields: Readonly<Record<string, string>>;
   /** The call has ended. */

@@ -331,7 +331,7 @@ export class ProcessSlots {
     this.#ofCallers.free(ofCallers);
     this.#taken -= 1;
     const wasFull = this.#taken === this.max - 1;
-    if (!wasFull && ofCallers.length === 0) return;
+    if ((!wasFull && ofCallers.length === 0) || !this.#hasWaiting()) return;
     const [first] = this.#agents;
     if (first === undefined) return;
     // Another agent comes first the next time.
@@ -341,6 +341,11 @@ export class ProcessSlots {
       if (this.isFull) return;
       agent.startWaiting();
     }
+  }
+
+  #hasWaiting(): boolean {
+    for (const agent of this.#agents) if (agent.queued > 0) return true;
+    return false;
   }
 
   *#running(): Generator<RunningTurn> {

@@ -82,10 +82,10 @@ export interface CallQuota {
   /** The slots of a turn that the call starts. */
   readonly turns: readonly Slot[];
   /**
-   * Counts a new task. Rejects with `resourceExhausted`; the function that it resolves with takes the count back.
+   * Counts a new task. Throws `resourceExhausted`, or rejects with it; the function that it gives takes the count back.
    * Absent without such limits.
    */
-  readonly newTask?: (() => Promise<() => void>) | undefined;
+  readonly newTask?: (() => (() => void) | Promise<() => void>) | undefined;
 }
 
 /** The bytes of a call in memory, beside those of its request and its reply. */

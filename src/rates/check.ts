@@ -18,7 +18,7 @@ import { windows } from "./rate.js";
 
 const windowNames = Object.keys(windows);
 
-/** Longer timers run at once. */
+/** The longest window of a custom rate. */
 const longestWindowMs = 24 * 24 * 3_600_000;
 
 const windowMs: Rule = (value, path) => {

@@ -30,10 +30,10 @@ export interface ClaimOutcome {
   undo(): void;
 }
 
-/** Counts what callers use of their limits. */
+/** Counts what callers use of their limits. Returns a promise only where the answer takes time. */
 export interface Counters {
   /** Takes all claims or none. */
-  take(claims: readonly Claim[]): Promise<ClaimOutcome>;
+  take(claims: readonly Claim[]): ClaimOutcome | Promise<ClaimOutcome>;
   /** Counts what was used, even if less is left. */
-  charge(claims: readonly Claim[]): Promise<readonly LimitBalance[]>;
+  charge(claims: readonly Claim[]): readonly LimitBalance[] | Promise<readonly LimitBalance[]>;
 }

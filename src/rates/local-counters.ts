@@ -1,103 +1,109 @@
-import type { RateLimiterMemory } from "rate-limiter-flexible";
 import type { Clock } from "../protocol/async/clock.js";
 import { noop } from "../protocol/async/noop.js";
-import { loadPackage } from "../protocol/load-package.js";
 import type { Claim, ClaimOutcome, Counters, LimitBalance } from "./counters.js";
 import type { WindowLimit } from "./limits.js";
 import { computeGroup, computeShift, findPeriod } from "./rate.js";
 
-// Counts in the memory of a process. Each limit has a limiter of the library, whose keys are the caller's name and the
-// number of its window: so the clock of this process decides when a window ends, and nothing is reset. Beyond `callersMax`
-// callers in a window, further ones are counted in groups: a flood of new names takes no more memory, and a caller that has a
-// count of its own keeps it.
-
-type Limiters = typeof import("rate-limiter-flexible");
-
-/** Loads the library with the first limit. */
-export const loadLimiters = (): Promise<Limiters> =>
-  loadPackage("rate-limiter-flexible", () => import("rate-limiter-flexible"));
+// Counts in the memory of a process, which answer at once. The clock of this process decides when a window ends, and
+// nothing is reset: each window has counts of its own. Beyond `callersMax` callers in a window, further ones are counted
+// in groups: a flood of new names takes no more memory, and a caller that has a count of its own keeps it.
 
 /** Callers of one limit in one window that are counted by themselves; further ones are counted in groups. */
 const callersMax = 100_000;
 
-interface CallerCounter {
-  readonly limiter: RateLimiterMemory;
-  /** The callers that are counted by themselves, by the number of their window. */
-  readonly callers: Map<number, Set<string>>;
+/** What a caller or a group has used in a window. */
+interface Count {
+  used: number;
+}
+
+/** The counts of one limit in the windows of one number. */
+interface WindowCounts {
+  readonly callers: Map<string, Count>;
+  readonly groups: Map<number, Count>;
+}
+
+/** A claim, the count of its caller in the window that is open, and the balance of that. */
+interface CountedClaim extends Omit<Claim, "key">, LimitBalance {
+  readonly count: Count;
+  left: number;
 }
 
 /** Counts in the memory of this process. */
 export class LocalCounters implements Counters {
-  readonly #limiters: Limiters;
   readonly #clock: Pick<Clock, "now">;
-  readonly #callerCounters = new Map<WindowLimit, CallerCounter>();
+  readonly #windows = new Map<WindowLimit, Map<number, WindowCounts>>();
 
-  constructor(limiters: Limiters, clock: Pick<Clock, "now">) {
-    this.#limiters = limiters;
+  constructor(clock: Pick<Clock, "now">) {
     this.#clock = clock;
   }
 
-  async take(claims: readonly Claim[]): Promise<ClaimOutcome> {
-    // Counts all before the first `await`, so that no other call comes between.
-    const balances = await this.#addAll(claims, 1);
-    const refusedIndex = claims.findIndex(({ limit, amount, isUsed }, index) => {
-      const used = balances[index]?.used ?? 0;
-      return isUsed ? used - amount >= limit.limit : used > limit.limit;
-    });
-    if (refusedIndex < 0) return { refusal: undefined, balances, undo: () => this.#undo(claims) };
-    this.#undo(claims);
-    const balancesBefore = balances.map((balance, index) => {
-      const { limit, endsInMs, used } = balance;
-      const before = used - (claims[index]?.amount ?? 0);
-      return { limit, endsInMs, left: index === refusedIndex ? 0 : Math.max(0, limit.limit - before) };
-    });
-    return { refusal: balancesBefore[refusedIndex], balances: balancesBefore, undo: noop };
-  }
-
-  charge(claims: readonly Claim[]): Promise<readonly LimitBalance[]> {
-    return this.#addAll(claims, 1);
-  }
-
-  #undo(claims: readonly Claim[]): void {
-    void this.#addAll(claims, -1);
-  }
-
-  #addAll(claims: readonly Claim[], sign: 1 | -1): Promise<(LimitBalance & { readonly used: number })[]> {
-    const now = this.#clock.now();
-    return Promise.all(
-      claims.map(({ limit, key, amount }) => {
-        const { number, endsInMs } = findPeriod(now, limit.windowMs, computeShift(key, limit.windowMs));
-        const { limiter, callers } = this.#findCounter(limit);
-        return limiter.penalty(`${number} ${nameIn(callers, number, key)}`, sign * amount).then((counts) => {
-          const used = counts.consumedPoints;
-          return { limit, used, left: Math.max(0, limit.limit - used), endsInMs };
-        });
-      }),
-    );
-  }
-
-  #findCounter(limit: WindowLimit): CallerCounter {
-    let counter = this.#callerCounters.get(limit);
-    if (counter === undefined) {
-      // A key belongs to one window, so that the clock of this process decides when it ends.
-      const duration = limit.windowMs / 1000;
-      const limiter = new this.#limiters.RateLimiterMemory({ points: limit.limit, duration, keyPrefix: "" });
-      counter = { limiter, callers: new Map() };
-      this.#callerCounters.set(limit, counter);
+  take(claims: readonly Claim[]): ClaimOutcome {
+    const counted = this.#findCounts(claims);
+    const refused = counted.find(hasTooLittle);
+    if (refused !== undefined) {
+      const { limit, left, endsInMs } = refused;
+      return { refusal: { limit, left, endsInMs }, balances: counted, undo: noop };
     }
-    return counter;
+    addAll(counted);
+    return { refusal: undefined, balances: counted, undo: () => subtractAll(counted) };
+  }
+
+  charge(claims: readonly Claim[]): readonly LimitBalance[] {
+    const counted = this.#findCounts(claims);
+    addAll(counted);
+    return counted;
+  }
+
+  #findCounts(claims: readonly Claim[]): readonly CountedClaim[] {
+    const now = this.#clock.now();
+    const counted: CountedClaim[] = [];
+    for (const { limit, key, amount, isUsed } of claims) {
+      const { number, endsInMs } = findPeriod(now, limit.windowMs, computeShift(key, limit.windowMs));
+      const count = findCount(this.#findWindow(limit, number), key);
+      counted.push({ limit, amount, isUsed, count, endsInMs, left: Math.max(0, limit.limit - count.used) });
+    }
+    return counted;
+  }
+
+  #findWindow(limit: WindowLimit, number: number): WindowCounts {
+    const windows = this.#windows.get(limit) ?? new Map<number, WindowCounts>();
+    const existing = windows.get(number);
+    if (existing !== undefined) return existing;
+    // Windows of different callers begin at different times, so that two are open at once.
+    for (const other of windows.keys()) if (Math.abs(other - number) > 1) windows.delete(other);
+    const counts = { callers: new Map(), groups: new Map() };
+    windows.set(number, counts);
+    this.#windows.set(limit, windows);
+    return counts;
   }
 }
 
-/** The name under which a window counts a caller. A caller with a count of its own keeps it. */
-function nameIn(callers: CallerCounter["callers"], number: number, key: string): string {
-  let names = callers.get(number);
-  if (names === undefined) {
-    // Windows of different callers begin at different times, so that two are open at once.
-    for (const other of callers.keys()) if (Math.abs(other - number) > 1) callers.delete(other);
-    names = new Set();
-    callers.set(number, names);
+/** The count of a caller. A caller with a count of its own keeps it. */
+function findCount({ callers, groups }: WindowCounts, key: string): Count {
+  const own = callers.get(key);
+  if (own !== undefined) return own;
+  if (callers.size < callersMax) return addCount(callers, key);
+  const group = computeGroup(key);
+  return groups.get(group) ?? addCount(groups, group);
+}
+
+function addCount<K>(counts: Map<K, Count>, key: K): Count {
+  const count = { used: 0 };
+  counts.set(key, count);
+  return count;
+}
+
+function hasTooLittle({ limit, amount, isUsed, count: { used } }: CountedClaim): boolean {
+  return isUsed ? used >= limit.limit : used + amount > limit.limit;
+}
+
+function addAll(counted: readonly CountedClaim[]): void {
+  for (const claim of counted) {
+    claim.count.used += claim.amount;
+    claim.left = Math.max(0, claim.limit.limit - claim.count.used);
   }
-  if (names.size < callersMax) names.add(key);
-  return names.has(key) ? `caller ${key}` : `others ${computeGroup(key)}`;
+}
+
+function subtractAll(counted: readonly CountedClaim[]): void {
+  for (const { count, amount } of counted) count.used -= amount;
 }

@@ -5,7 +5,7 @@ import { ownerKey } from "../protocol/fair-share.js";
 import { type Message, SendMessageRequestSchema } from "../protocol/model.js";
 import type { Operation } from "../protocol/operations.js";
 import type { Slot, Slots } from "../protocol/slots.js";
-import type { Claim, Counters, LimitBalance } from "./counters.js";
+import type { Claim, ClaimOutcome, Counters, LimitBalance } from "./counters.js";
 import { joinFields, rateFields } from "./fields.js";
 import {
   type CallerKind,
@@ -105,11 +105,7 @@ export class RatedCalls {
     const ofOperation = operation && operations.get(operation.name);
     const skill = message === undefined || skills.size === 0 ? undefined : this.options.skillOf(message);
     const ofSkill = skill === undefined ? undefined : skills.get(skill);
-    const plans = this.#plans.get(ofOperation) ?? new Map<LimitGroup | undefined, CallPlan>();
-    this.#plans.set(ofOperation, plans);
-    const plan = plans.get(ofSkill) ?? this.#plan(ofOperation, ofSkill);
-    plans.set(ofSkill, plan);
-    return plan;
+    return this.#plans.get(ofOperation)?.get(ofSkill) ?? this.#addPlan(ofOperation, ofSkill);
   }
 
   /** Claims of a call on each limit. `used`: the bytes or tokens that it has used already. */
@@ -124,13 +120,15 @@ export class RatedCalls {
   }
 
   slotsFor(limits: readonly ConcurrencyLimit[], subject: Subject): readonly Slot[] {
-    return limits.flatMap((limit) => {
+    const slots: Slot[] = [];
+    for (const limit of limits) {
       const key = this.#findKey(limit, subject);
-      if (key === undefined) return [];
+      if (key === undefined) continue;
       // Slots of all agents of a process are counted together.
       const own = limit.ofServer ? key : `agent ${this.options.agent}\n${key}`;
-      return [{ key: own, max: limit.max, refusal: () => overConcurrency(limit) }];
-    });
+      slots.push({ key: own, max: limit.max, refusal: () => overConcurrency(limit) });
+    }
+    return slots;
   }
 
   #findKey({ name, callerKind, ofServer }: WindowLimit | ConcurrencyLimit, subject: Subject): string | undefined {
@@ -140,7 +138,7 @@ export class RatedCalls {
     return ofServer && callerKind !== "address" ? `${name}\n${this.options.realm}\n${caller}` : `${name}\n${caller}`;
   }
 
-  #plan(operationGroup: LimitGroup | undefined, skillGroup: LimitGroup | undefined): CallPlan {
+  #addPlan(operationGroup: LimitGroup | undefined, skillGroup: LimitGroup | undefined): CallPlan {
     const { general } = this.options.table;
     const groups = [general, operationGroup, skillGroup].filter((group) => group !== undefined);
     const windows = groups.flatMap((group) => group.windows);
@@ -148,7 +146,7 @@ export class RatedCalls {
     // Requests of an address are counted when they arrive.
     const isCounted = (limit: WindowLimit): boolean =>
       limit.resource === "requests" && this.arrivalLimits.includes(limit);
-    return {
+    const plan: CallPlan = {
       admission: windows.filter(
         (limit) => (limit.resource === "requests" || limit.resource === "bytes") && !isCounted(limit),
       ),
@@ -157,10 +155,15 @@ export class RatedCalls {
       turns: concurrency.filter(({ resource }) => resource === "turns"),
       streams: concurrency.filter(({ resource }) => resource === "streams"),
     };
+    const plans = this.#plans.get(operationGroup) ?? new Map<LimitGroup | undefined, CallPlan>();
+    this.#plans.set(operationGroup, plans.set(skillGroup, plan));
+    return plan;
   }
 }
 
-/** One call on its way through the limits. Each step throws `resourceExhausted` when one is reached. */
+/**
+ * One call on its way through the limits. Each step throws `resourceExhausted`, or rejects with it, when one is reached.
+ */
 export class RatedCall {
   readonly #calls: RatedCalls;
   readonly #address: string | undefined;
@@ -168,7 +171,8 @@ export class RatedCall {
   /** Taken for the stream of the call. */
   #streamSlots: readonly Slot[] = [];
   #hasEnded = false;
-  #fieldsBefore: Readonly<Record<string, string>> = {};
+  /** Those of the same call at the server. */
+  #fieldsBefore: Readonly<Record<string, string>> | undefined;
 
   constructor(calls: RatedCalls, address: string | undefined) {
     this.#calls = calls;
@@ -177,37 +181,39 @@ export class RatedCall {
 
   /** The fields of the reply that say what the caller has left. */
   get fields(): Readonly<Record<string, string>> {
-    return joinFields(this.#fieldsBefore, rateFields(this.#balances.values()));
+    const fields = rateFields(this.#balances.values());
+    return this.#fieldsBefore === undefined ? fields : joinFields(this.#fieldsBefore, fields);
   }
 
   /** Counts the call for its address, before anything else is known. */
   arrive(before?: { readonly fields: Readonly<Record<string, string>> }): Promise<unknown> | undefined {
     const { arrivalLimits } = this.#calls;
-    this.#fieldsBefore = before?.fields ?? {};
+    this.#fieldsBefore = before?.fields;
     const limits = before === undefined ? arrivalLimits : arrivalLimits.filter(({ ofServer }) => !ofServer);
-    return this.#take(this.#calls.createClaims(limits, { address: this.#address }, 0));
+    return promiseIn(this.#take(this.#calls.createClaims(limits, { address: this.#address }, 0)));
   }
 
   /** Refuses a known caller whose bytes are used up, before more are read. */
   checkCaller(principal: Principal): Promise<unknown> | undefined {
     const subject = { owner: ownerKey(principal), tenant: principal.tenant ?? "" };
-    return this.#take(this.#calls.createClaims(this.#calls.callerLimits, subject, 0));
+    return promiseIn(this.#take(this.#calls.createClaims(this.#calls.callerLimits, subject, 0)));
   }
 
   /** Counts a decoded call. A stream holds its slots until `leave`. */
-  async admit({ principal, operation, request, bytes }: DecodedCall): Promise<CallQuota> {
+  admit({ principal, operation, request, bytes }: DecodedCall): CallQuota | Promise<CallQuota> {
     const message = isMessage(request, SendMessageRequestSchema) ? request.message : undefined;
     const { table, checkSkill } = this.#calls.options;
     if (message !== undefined && table.skills.size > 0) checkSkill?.(message);
     const plan = this.#calls.planFor(operation, message);
     const subject = this.#createSubject(principal, request);
     if (operation.streams) this.#enterStream(this.#calls.slotsFor(plan.streams, subject));
-    await this.#take(this.#calls.createClaims(plan.admission, subject, bytes));
+    const taken = this.#take(this.#calls.createClaims(plan.admission, subject, bytes));
     const ofTask = message === undefined ? [] : this.#calls.createClaims(plan.task, subject, 0);
-    return {
+    const quota: CallQuota = {
       turns: this.#calls.slotsFor(plan.turns, subject),
-      newTask: ofTask.length === 0 ? undefined : async () => (await this.#take(ofTask)) ?? noop,
+      newTask: ofTask.length === 0 ? undefined : () => this.#take(ofTask),
     };
+    return taken instanceof Promise ? taken.then(() => quota) : quota;
   }
 
   /** The call has ended. */
@@ -225,12 +231,13 @@ export class RatedCall {
     this.#streamSlots = slots;
   }
 
-  #take(claims: readonly Claim[]): Promise<() => void> | undefined {
-    return claims.length === 0 ? undefined : this.#takeClaims(claims);
+  #take(claims: readonly Claim[]): Promise<() => void> | (() => void) {
+    if (claims.length === 0) return noop;
+    const outcome = this.#calls.options.counters.take(claims);
+    return outcome instanceof Promise ? outcome.then((late) => this.#note(late)) : this.#note(outcome);
   }
 
-  async #takeClaims(claims: readonly Claim[]): Promise<() => void> {
-    const { refusal, balances, undo } = await this.#calls.options.counters.take(claims);
+  #note({ refusal, balances, undo }: ClaimOutcome): () => void {
     for (const balance of balances) this.#balances.set(balance.limit, balance);
     if (refusal !== undefined) throw overLimit(refusal.limit, refusal.endsInMs);
     return undo;
@@ -242,4 +249,8 @@ export class RatedCall {
     const tenant = own === "" && this.#calls.options.tenants.has(requested) ? requested : own;
     return { owner: ownerKey({ tenant, owner }), tenant, address: this.#address };
   }
+}
+
+function promiseIn<T>(taken: T | Promise<T>): Promise<T> | undefined {
+  return taken instanceof Promise ? taken : undefined;
 }

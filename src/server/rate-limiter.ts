@@ -9,7 +9,7 @@ import { Slots } from "../protocol/slots.js";
 import type { Counters } from "../rates/counters.js";
 import { layeredCounters } from "../rates/layered-counters.js";
 import { findLimit, joinTables, type LimitTable, limitTable } from "../rates/limits.js";
-import { LocalCounters, loadLimiters } from "../rates/local-counters.js";
+import { LocalCounters } from "../rates/local-counters.js";
 import type { RateOptions } from "../rates/options.js";
 import { type ChargingTurn, RatedCalls } from "../rates/rated-calls.js";
 import { SharedCounters } from "../rates/shared-counters.js";
@@ -45,9 +45,9 @@ export interface ServerLimits {
   readonly slots: Slots;
   readonly skillOf: RateOptions["skillOf"];
   /** Counts for all agents. `shared`: for all processes on the store. */
-  counters(rateStore: RateStore | undefined): Promise<Counters>;
+  counters(rateStore: RateStore | undefined): Counters;
   /** Counts what callers ask of the server itself, with their calls of the agents. */
-  calls(rateStore: RateStore | undefined, trustProxy: TrustProxy | undefined): Promise<NonNullable<Service["rates"]>>;
+  calls(rateStore: RateStore | undefined, trustProxy: TrustProxy | undefined): NonNullable<Service["rates"]>;
 }
 
 /** Rate limits, as a host and an agent use them. */
@@ -60,10 +60,7 @@ export interface RateLimiter {
  * Creates the limits of the options; `undefined` when there are none. Throws a `TypeError` that lists how they
  * contradict the other options.
  */
-export async function createRateLimiter(
-  options: RateLimiterOptions,
-  parts: RateLimiterParts,
-): Promise<RateLimiter | undefined> {
+export function createRateLimiter(options: RateLimiterOptions, parts: RateLimiterParts): RateLimiter | undefined {
   const { rate = {}, auth, agentId: agent = "", tenants = [] } = options;
   const { server, realm = "", skills } = parts;
   const agentTable = limitTable(rate);
@@ -71,9 +68,9 @@ export async function createRateLimiter(
   const problems = [...contradictions(options, table, parts), ...unknownSkills(rate, skills)];
   if (problems.length > 0) throw new TypeError(problems.join("\n"));
   if (findLimit(table, () => true) === undefined) return undefined;
-  const agentCounters = await openCounters(parts, agent);
+  const agentCounters = openCounters(parts, agent);
   const counters =
-    server === undefined ? agentCounters : layeredCounters(await server.counters(parts.rateStore), agentCounters);
+    server === undefined ? agentCounters : layeredCounters(server.counters(parts.rateStore), agentCounters);
   const skillOf = rate.skillOf ?? server?.skillOf ?? auth?.skillOf ?? namedSkill;
   const slots = server?.slots ?? new Slots();
   const callParts = { table, counters, slots, agent, realm, skillOf, checkSkill: chooseCheck(skillOf) };
@@ -95,7 +92,7 @@ export function createServerLimits(
   if (problems.length > 0) throw new TypeError(problems.join("\n"));
   const table = limitTable(rate, true);
   if (findLimit(table, () => true) === undefined) return undefined;
-  let counters: Promise<Counters> | undefined;
+  let counters: Counters | undefined;
   const { skillOf = namedSkill } = rate;
   return {
     table,
@@ -106,11 +103,11 @@ export function createServerLimits(
       counters ??= openCounters({ ...parts, rateStore }, undefined);
       return counters;
     },
-    async calls(rateStore, trustProxy) {
+    calls(rateStore, trustProxy) {
       const { slots } = this;
       const skillParts = { skillOf, checkSkill: chooseCheck(skillOf) };
       const callParts = { table, slots, ...skillParts, agent: "", realm: "", tenants: new Set<string>() };
-      const calls = new RatedCalls({ ...callParts, counters: await this.counters(rateStore) });
+      const calls = new RatedCalls({ ...callParts, counters: this.counters(rateStore) });
       const readAddress = createNetworkReader(trustProxy, parts.logger);
       return (head) => calls.open(readAddress(head));
     },
@@ -123,8 +120,8 @@ function chooseCheck(skillOf: typeof namedSkill): typeof assertSkillId | undefin
 }
 
 /** Counts here, and with other processes on the store where it can. */
-async function openCounters({ clock, logger, rateStore }: CounterParts, scope: string | undefined): Promise<Counters> {
-  const local = new LocalCounters(await loadLimiters(), clock);
+function openCounters({ clock, logger, rateStore }: CounterParts, scope: string | undefined): Counters {
+  const local = new LocalCounters(clock);
   return rateStore === undefined ? local : new SharedCounters({ store: rateStore, scope, local, clock, logger });
 }
 

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { silentLogger } from "../../src/protocol/logger.js";
 import type { Claim } from "../../src/rates/counters.js";
 import type { WindowLimit } from "../../src/rates/limits.js";
-import { LocalCounters, loadLimiters } from "../../src/rates/local-counters.js";
+import { LocalCounters } from "../../src/rates/local-counters.js";
 import { SharedCounters } from "../../src/rates/shared-counters.js";
 import { memoryRates } from "../../src/store/memory/rates.js";
 import { settledHeap } from "../support/heap.js";
@@ -25,7 +25,7 @@ const claim = (key: string): Claim => ({ limit, key, amount: 1, isUsed: false })
 
 it("more callers than can be counted each by itself take no more memory, and give none of them a new count", async () => {
   const clock = createVirtualClock();
-  const local = new LocalCounters(await loadLimiters(), clock);
+  const local = new LocalCounters(clock);
   const counters = new SharedCounters({
     ...{ store: memoryRates(clock), scope: "test", local, clock, logger: silentLogger },
   });

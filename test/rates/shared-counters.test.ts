@@ -6,7 +6,7 @@ import { systemClock } from "../../src/protocol/async/system-clock.js";
 import { silentLogger } from "../../src/protocol/logger.js";
 import type { Claim } from "../../src/rates/counters.js";
 import type { WindowLimit } from "../../src/rates/limits.js";
-import { LocalCounters, loadLimiters } from "../../src/rates/local-counters.js";
+import { LocalCounters } from "../../src/rates/local-counters.js";
 import { SharedCounters } from "../../src/rates/shared-counters.js";
 import { openPostgres, type PostgresDatabase } from "../../src/store/postgres/database.js";
 import { hasPostgres, startTimeoutMs } from "../support/postgres.js";
@@ -40,7 +40,7 @@ function claim(limit: WindowLimit, key: string, amount = 1): Claim {
 }
 
 async function replica(store: RateStore, scope: string, logger = silentLogger, clock = systemClock) {
-  const local = new LocalCounters(await loadLimiters(), clock);
+  const local = new LocalCounters(clock);
   return new SharedCounters({ store, scope, local, clock, logger });
 }
 

@@ -263,12 +263,10 @@ describe("an interceptor", () => {
       interceptors: [
         async (call, next) => {
           if (call.operation === "cancelTask") throw new A2AError("permissionDenied", "never");
-          try {
-            return await next(call);
-          } catch (error) {
+          return next(call).catch((error: unknown) => {
             errors.push(error instanceof A2AError ? `${error.code} ${error.metadata["limit"]}` : String(error));
             throw error;
-          }
+          });
         },
       ],
     });

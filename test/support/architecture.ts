@@ -76,7 +76,6 @@ const packageHomes = [
   { packages: /^jose$/, home: "src/auth/schemes/" },
   { packages: /^oauth4webapi$/, home: "src/auth/" },
   { packages: /^@opentelemetry\//, home: "src/telemetry/" },
-  { packages: /^rate-limiter-flexible$/, home: "src/rates/local-counters.ts" },
 ];
 
 /** What grpc-js does not document, or what depends on its internals, and the one folder that may use it. */

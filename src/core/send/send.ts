@@ -100,9 +100,16 @@ export class SendCall {
     return this.#messageBytes;
   }
 
-  /** Counts the send as a new task. Rejects over the limits of callers. */
-  async countTask(): Promise<void> {
-    this.#revertCount = await this.context.quota?.newTask?.();
+  /** Counts the send as a new task. Throws or rejects over the limits of callers. */
+  countTask(): Promise<void> | undefined {
+    const count = this.context.quota?.newTask?.();
+    if (count instanceof Promise) return this.#awaitCount(count);
+    this.#revertCount = count;
+    return undefined;
+  }
+
+  async #awaitCount(count: Promise<() => void>): Promise<void> {
+    this.#revertCount = await count;
   }
 
   /** Reverts the count of a send that starts no task. */
@@ -173,8 +180,10 @@ export function send<T>(call: SendCall, renderer: SendRenderer<T>): Promise<T> {
 function sendRegistered<T>(message: SentMessage, renderer: SendRenderer<T>): Promise<T> {
   const { call, start } = message;
   if (start.send.message.taskId !== "") return answerDelivered(message, renderer);
-  if (call.context.quota === undefined) return answerInRoom(message, renderer);
-  return call.countTask().then(() => answerInRoom(message, renderer));
+  const counting = call.countTask();
+  return counting === undefined
+    ? answerInRoom(message, renderer)
+    : counting.then(() => answerInRoom(message, renderer));
 }
 
 async function answerDelivered<T>(message: SentMessage, renderer: SendRenderer<T>): Promise<T> {
