@@ -129,7 +129,7 @@ function appendWrite(writer: Writer, write: AppendRow): AppendResult {
     const { changes } = statements.advance.run(log?.seq ?? seq, turnSeq, turnSeq, key, epoch, seq);
     if (changes === 0) return "fenced";
   } else {
-    const row = statements.head.get(key);
+    const row = statements.head([key]);
     if (row === undefined) return "fenced";
     const refusal = moveHead(writer, write, writtenHead(row));
     if (refusal !== undefined) return refusal;
@@ -200,11 +200,13 @@ function insertPayloads(statements: Statements, key: number, { log, snapshot, co
 function addToConversation(statements: Statements, write: ConversationWriteRow): void {
   const { scope, contextId, usedAt, expiresAt = null, maxEntries, entries } = write;
   const size = entries.reduce((sum, { bytes }) => sum + bytes, 0);
-  const row = statements.useContext.get(
-    ...[scope.agent, scope.tenant, scope.owner, contextId, entries.length, size, maxEntries, usedAt, expiresAt],
-  );
-  const context = Number(row?.["key"]);
-  let number = Number(row?.["last"]) - entries.length;
+  const ids = [scope.agent, scope.tenant, scope.owner, contextId] as const;
+  const use = [entries.length, size, maxEntries, usedAt, expiresAt] as const;
+  const found = statements.context(ids);
+  let context = Number(found?.["key"]);
+  if (found === undefined) context = Number(statements.insertContext.run(...ids, ...use).lastInsertRowid);
+  else statements.useContext.run(...use, context);
+  let number = Number(found?.["last"] ?? 0);
   for (const { kind, at, taskId, id, bytes, payload } of entries) {
     number += 1;
     const content = [payload?.format ?? 0, payload?.bytes ?? null] as const;
@@ -298,6 +300,10 @@ type Statements = ReturnType<typeof hotStatements>;
 function hotStatements(connection: SqliteConnection) {
   const updates = new Map<number, StatementSync>();
   const prepare = (text: string) => connection.prepare(text);
+  const first = (text: string) => {
+    const read = connection.reader(text);
+    return (parameters: readonly SQLInputValue[]) => read(parameters)[0] as Record<string, SQLOutputValue> | undefined;
+  };
   return {
     insertTask: prepare(
       `insert into trivium_tasks (id, agent, tenant, owner, context_id, name, incarnation, version, seq, epoch, holder, state,
@@ -317,14 +323,19 @@ function hotStatements(connection: SqliteConnection) {
       `insert into trivium_periods (agent, tenant, owner, period, state, shard, count) values (?, ?, ?, ?, ?, '', ?)
        on conflict (agent, tenant, owner, period, state, shard) do update set count = count + excluded.count`,
     ),
-    useContext: prepare(
+    // A read and a write instead of an upsert that returns: that would take a table of its own for the row it returns, and
+    // another key of the sequence for each write.
+    context: first(
+      "select key, last from trivium_contexts where agent = ? and tenant = ? and owner = ? and context_id = ?",
+    ),
+    insertContext: prepare(
       `insert into trivium_contexts (agent, tenant, owner, context_id, last, dropped, hidden, bytes, value_bytes, max_entries,
          used_at, expires_at)
-       values (?, ?, ?, ?, ?, 0, 0, ?, 0, ?, ?, ?)
-       on conflict (agent, tenant, owner, context_id) do update set last = last + excluded.last,
-         bytes = bytes + excluded.bytes, max_entries = excluded.max_entries, used_at = excluded.used_at,
-         expires_at = excluded.expires_at
-       returning key, last`,
+       values (?, ?, ?, ?, ?, 0, 0, ?, 0, ?, ?, ?)`,
+    ),
+    useContext: prepare(
+      `update trivium_contexts set last = last + ?, bytes = bytes + ?, max_entries = ?, used_at = ?, expires_at = ?
+       where key = ?`,
     ),
     insertEntry: prepare(
       `insert into trivium_conversations (context, number, kind, at, task_id, item_id, bytes, format, payload)
@@ -334,7 +345,7 @@ function hotStatements(connection: SqliteConnection) {
     advance: prepare(
       `update trivium_tasks set seq = ?, turn_seq = iif(? = 0, turn_seq, ?) where key = ? and epoch = ? and seq = ?`,
     ),
-    head: prepare(
+    head: first(
       `select agent, tenant, owner, seq, epoch, holder, state, status_time, inbox_put, turn, turn_seq, wake_at, finished_at
        from trivium_tasks where key = ?`,
     ),
