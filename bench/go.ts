@@ -1,6 +1,7 @@
 /**
- * The programs in Go: a load generator that is not ours (`load/go`) and the official SDK as a server (`servers/go-sdk`).
- * They are spoken to in lines. Go is the one on the path, or else the one that `test/interop/setup.sh` fetched.
+ * The Go programs: a load generator that uses `net/http` and grpc-go (`load/go`), and the official SDK as a server
+ * (`servers/go-sdk`). They take a line on stdin and answer with one on stdout. Go is the one on the path, or else the one
+ * that `test/interop/setup.sh` fetched.
  */
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";

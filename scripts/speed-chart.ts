@@ -72,12 +72,20 @@ function draw(): string {
   const height = y - groupGap + 8;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img">`,
-    "<title>CPU time of the server: Trivium beside bare Node and the official SDKs</title>",
+    `<title>CPU time of the server: ${listDrawn(table)}</title>`,
     `<style>${style()}</style>`,
     text({ x: 0, y: 16, style: "head", content: "CPU time of the server (shorter is better)" }),
     ...parts,
     "</svg>\n",
   ].join("\n");
+}
+
+type Table = ReadonlyMap<string, ReadonlyMap<string, number>>;
+
+/** The names of the sides that have a bar. */
+function listDrawn(table: Table): string {
+  const drawn = sides.filter(({ column }) => charts.some(({ row }) => table.get(row)?.has(column)));
+  return new Intl.ListFormat("en-GB").format(drawn.map(({ name }) => name));
 }
 
 interface Text {
@@ -96,7 +104,7 @@ function format(micros: number): string {
 }
 
 /** The figures of each row of the first table, by row and column. Cells that are no number are left out. */
-function readTable(markdown: string): ReadonlyMap<string, ReadonlyMap<string, number>> {
+function readTable(markdown: string): Table {
   const lines = markdown.split("\n");
   const start = lines.findIndex((line) => line.startsWith("| what |"));
   const columns = cells(lines[start] ?? "");

@@ -17,17 +17,17 @@ const streamWires = [
 const streamLength = 1_000;
 
 /**
- * Calls and streams under load from clients that are not ours. Both loads were run for replies against the same servers,
- * turn by turn, on a machine of two cores, to see where their figures differ:
+ * Calls and streams under load from Go clients. For replies, this load and ours were run against the same servers, turn by
+ * turn, on a machine of two cores, to see where their figures differ:
  *
  * - Equally warm, the ratios agree. From about the 12,000th call of each load on, ours over JSON-RPC is 2.1 × the floor with
  *   Go and 2.4 × with our load, and 0.62 × the JavaScript SDK with both; over gRPC 1.5 to 1.7 × and 0.9 to 1.1 ×.
  * - Fewer calls measure the compiler, and this is what differs most. Over gRPC ours is 1.6 × the JavaScript SDK in the first
- *   1,000 calls, 1.1 × until the 15,000th and 0.93 × after the 30,000th; over JSON-RPC 1.05, 0.87 and 0.60 ×. Beside the
- *   Go SDK, which comes compiled, a reply over JSON-RPC goes from 5 × through 2 × to 1.1 ×. A quick run is harder on ours
- *   than a full one, and so is a busy machine, where compiling takes more calls.
+ *   1,000 calls, 1.1 × until the 15,000th and 0.93 × after the 30,000th; over JSON-RPC 1.05, 0.87 and 0.60 ×. The Go SDK
+ *   comes compiled: for a reply over JSON-RPC ours costs 5 × the Go SDK at first, then 2 ×, and 1.1 × once warm. A quick run
+ *   is harder on ours than a full one, and so is a busy machine, where compiling takes more calls.
  * - Our load over gRPC, a grpc-js client, is slower than the servers. While others use the processors, a server works off
- *   16 calls and then waits until its code and data have left the caches. All sides become dearer, the floor most: bursts
+ *   16 calls and then waits until its code and data have left the caches. All sides get slower, the floor most: bursts
  *   from Go show it, with pauses of 20 ms after each (floor 90 µs, ours 141: 1.6 ×) and without (51 and 118: 2.3 ×).
  * - Four connections of gRPC instead of one take 0.41 reads and 0.54 writes a call instead of 0.13 and 0.14. A third of the
  *   calls also brings a PING and a WINDOW_UPDATE, by which grpc-go estimates the bandwidth. A call costs each side 15 to

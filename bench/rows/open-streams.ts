@@ -21,7 +21,7 @@ interface OpenStreams {
   readonly count: number;
   /**
    * `rss`: after compacting collections, what the streams need. `residentBytes`: as it is, with the garbage that opening
-   * them has left, and with the young generation of V8, which grows to about 100 MB while many objects survive.
+   * them has left, and with the young generation of V8, which grows to 105 MB while many objects survive.
    */
   readonly question: "rss" | "residentBytes";
   readonly budgets: Row["budgets"];

@@ -4,7 +4,7 @@ import { createHttpLoader } from "../load/http.ts";
 import { type Effort, type Row, scaleCount } from "../row.ts";
 import { assertReply, jsonRpcCall, jsonRpcResult, type PayloadJson, sendParams } from "../wire.ts";
 
-/** What limits by who is asking cost a call. */
+/** What rate limits per caller cost. */
 export function rateRows(effort: Effort): readonly Row[] {
   const size = { warmUp: scaleCount(20_000, effort, 1_000), count: scaleCount(6_000, effort) };
   return [

@@ -15,8 +15,8 @@ import { agentUrl } from "./target.js";
 //
 //   TLS → readiness → the card, and a harmless call of each interface → HTTP/2 → a streamed message, with --send
 //
-// Without a card there is nothing more to call. After readiness, a call that a busy server refuses is explained by it, and
-// no stream of a draining one is watched. `failed-call.ts` says what a failed call means and what to do;
+// Without a card there is nothing more to call. The result of readiness is used later: it explains calls that a busy server
+// refuses, and streams are not watched on a draining one. `failed-call.ts` says what a failed call means and what to do;
 // `interface-options.ts` withholds secrets from interfaces on other hosts than that of the card.
 
 interface DoctorFlags extends CallerFlags {

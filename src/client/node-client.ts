@@ -13,7 +13,7 @@ import type { NetworkOptions, Platform } from "./platform.js";
 import { ResumingStream } from "./stream/resuming-stream.js";
 import { type ClientBindings, transportsFor } from "./transports.js";
 
-/** The bindings of a page that also send the time limits of their calls, and gRPC over HTTP/2. */
+/** The browser's bindings, which here also send each call's time limit, and gRPC over HTTP/2. */
 const nodeBindings: ClientBindings = {
   ...webBindings,
   JSONRPC: announceTimeouts(webBindings.JSONRPC),

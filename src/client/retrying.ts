@@ -13,8 +13,8 @@ import { startAllowance } from "./timing.js";
 // one the call fails with its error:
 //
 // - Pauses grow with full jitter, on top of what the agent asks for. None goes beyond the time of the call.
-// - A call gets `maxAttempts`. One of which nothing was sent, and the search for the card, are retried for `unsentMs`
-//   beyond, so that an agent can restart. A stream that resumes counts its breaks instead.
+// - A call makes at most `maxAttempts`. While nothing was sent, it and the search for the card are retried beyond that for up
+//   to `unsentMs`, so that an agent can restart. A stream that resumes counts its breaks instead.
 // - All calls of a client share one budget, so that retries do not multiply the load on an agent that fails.
 
 /** Number of retries, and pauses between them. */

@@ -128,7 +128,7 @@ export interface Turn {
   readonly wake: JsonValue | undefined;
   /** Aborts when the turn must stop; `reason` is a `TurnAborted`. Pass it to everything that waits. */
   readonly signal: AbortSignal;
-  /** The logger of the host; its records carry the ids of the task, the context and the request. */
+  /** The logger of the program; its records carry the ids of the task, the context and the request. */
   readonly logger: Logger;
   /**
    * Emits an event. Resolves when it is accepted: an artifact chunk once it is in the batch, a status or a `lastChunk`
@@ -145,7 +145,7 @@ export interface Turn {
    */
   readonly ask: (event: AgentEvent) => Promise<Message>;
   /**
-   * Asks the caller to authorize something out of band, and waits until the host wakes the task
+   * Asks the caller to authorize something out of band, and waits until the program wakes the task
    * (`server.tasks.wake(taskId)`), such as in the callback of an authorization server, or until the caller sends a
    * message. Neither proves consent: check that you hold the grant, and ask again if not. A turn that runs again while
    * it waits does not ask twice. Throws a `TypeError` for a URL that is not https, or http on this machine.

@@ -82,7 +82,7 @@ export interface CallQuota {
   /** The slots of a turn that the call starts. */
   readonly turns: readonly Slot[];
   /**
-   * Counts a new task. Throws `resourceExhausted`, or rejects with it; the function that it gives takes the count back.
+   * Counts a new task, and returns a function that reverts the count. Throws `resourceExhausted`, or rejects with it.
    * Absent without such limits.
    */
   readonly newTask?: (() => (() => void) | Promise<() => void>) | undefined;

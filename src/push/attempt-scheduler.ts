@@ -12,11 +12,11 @@ import type { AttemptOutcome } from "./webhook-request.js";
 // |-------------------------|---------------------------------------------------------------------------|
 // | ready, at its owner     | its turn comes: round robin over owners with room, then over their lanes  |
 // | blocked, at destination | a call to the destination has ended                                       |
-// | held                    | the pause is over that the destination asked this owner for               |
+// | held                    | the pause that the destination asked of this owner is over                |
 // | paused                  | its circuit breaker admits a call (`circuit-breaker.ts`)                  |
 //
-// Invariant: a lane that cannot start a call takes no turn of others, and every change that could let it start one (`#release`,
-// the end of a hold or a pause) schedules it again.
+// Invariant: a lane that cannot start a call does not use up a turn, and every change that could let it start one
+// (`#release`, the end of a hold or a pause) schedules it again.
 
 /** A call to schedule. */
 export interface AttemptTicket extends WebhookRoute {

@@ -19,7 +19,7 @@ import type { AttemptOutcome, PostWebhook, WebhookPayload } from "./webhook-requ
 //   it names another destination than the turn was for           ──▶ moved: a turn at that one, not counted as an attempt
 //   the log no longer has the event                              ──▶ lost: the task is sent instead
 //   the webhook takes it, or refuses it, or it cannot be written ──▶ done
-//   the call fails                                               ──▶ again after a pause, `pushAttempts` times; then done
+//   the call fails                                               ──▶ again after a pause; dropped after `pushAttempts` attempts
 
 /** Dependencies that all deliveries of a process share. The process that holds a configuration delivers it. */
 export interface DeliveryDeps {

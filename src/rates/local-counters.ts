@@ -16,13 +16,13 @@ interface Count {
   used: number;
 }
 
-/** The counts of one limit in the windows of one number. */
+/** The counts of one limit in one window. */
 interface WindowCounts {
   readonly callers: Map<string, Count>;
   readonly groups: Map<number, Count>;
 }
 
-/** A claim, the count of its caller in the window that is open, and the balance of that. */
+/** A claim with the count of its caller in the open window, and what is left of it. */
 interface CountedClaim extends Omit<Claim, "key">, LimitBalance {
   readonly count: Count;
   left: number;
@@ -69,7 +69,7 @@ export class LocalCounters implements Counters {
     const windows = this.#windows.get(limit) ?? new Map<number, WindowCounts>();
     const existing = windows.get(number);
     if (existing !== undefined) return existing;
-    // Windows of different callers begin at different times, so that two are open at once.
+    // Windows of different callers begin at different times, so two windows may be open at the same time.
     for (const other of windows.keys()) if (Math.abs(other - number) > 1) windows.delete(other);
     const counts = { callers: new Map(), groups: new Map() };
     windows.set(number, counts);

@@ -20,7 +20,7 @@ export interface TaskOwner {
   readonly tenant?: string | undefined;
 }
 
-/** Access to an agent's tasks for the program that runs it. */
+/** The tasks of an agent, for the program that runs the agent. */
 export interface TaskAccess {
   /**
    * Starts the next turn of a task that is parked or waits for its caller, with `cause: "wake"` and this data. While a
@@ -30,7 +30,7 @@ export interface TaskAccess {
   wake(taskId: string, data?: JsonValue, of?: TaskOwner): Promise<boolean>;
 }
 
-/** Access to an agent's conversations for the program that runs it. */
+/** The conversations of an agent, for the program that runs the agent. */
 export interface ConversationAccess {
   /**
    * Deletes the conversation and the state of a context. Resolves with false if there is none. Tasks of the context

@@ -36,7 +36,7 @@ function send({ url }: AgentServer, headers: Record<string, string> = {}, change
   return postJson(`${url}/json-rpc`, sendBody(changes), { ...v1, ...headers });
 }
 
-describe("replies under limits by who is asking", () => {
+describe("replies under rate limits per caller", () => {
   it("replies under limits say in RateLimit fields what is left, over JSON-RPC, HTTP+JSON and Connect", async () => {
     await using server = await serveLimited({
       authenticate: ({ header }) => ({ owner: header("x-owner") ?? "" }),

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// An event is what is looked at of an answer to a send, and of an event of a stream, in whatever form it came.
+// An event holds the checked parts of an answer or a stream event.
 type event struct {
 	// message, task, artifactUpdate or statusUpdate.
 	kind string

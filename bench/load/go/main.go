@@ -1,11 +1,11 @@
-// Load from clients that are not ours: net/http with one kept-alive connection for each caller, and grpc-go with four
-// connections for all of them.
+// Load from Go clients: net/http with one kept-alive connection for each caller, and grpc-go with four connections for all
+// of them.
 //
 //	load -wire json-rpc|http-json|grpc|sse|grpc-stream -port PORT -text TEXT
 //
-// A line N on the standard input has N messages with this text sent, by 16 callers; a caller sends its next message when it
-// has the answer to its last. Every answer is checked against the corpus (bench/corpus.ts). The line is answered with `done`,
-// or with what was wrong. The program ends with its standard input.
+// Each line N on stdin sends N messages with this text from 16 callers; a caller sends its next message when it has the
+// answer to its last. Every answer is checked against the corpus (bench/corpus.ts). The program answers each line with
+// `done`, or with what was wrong, and exits when stdin ends.
 package main
 
 import (

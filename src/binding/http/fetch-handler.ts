@@ -10,9 +10,9 @@ import { type HandlerOptions, notFound } from "./node-listener.js";
 import { splitTarget } from "./node-request.js";
 import { readFetchBody } from "./request-body.js";
 
-// The end of HTTP in Fetch-standard runtimes: from a `Request` to the endpoint, and from its reply to a `Response`, whose
-// body asks for a piece only when its reader does. It is Node's end (`node-listener.ts`) without connections: the runtime
-// knows the peer, and Hono's `mount()` alone cuts the path.
+// HTTP in Fetch runtimes: from a `Request` to the endpoint, and from its reply to a `Response`, whose body asks for a piece
+// only when its reader does. It does what `node-listener.ts` does, without connections: the runtime knows the peer, and only
+// Hono's `mount()` strips a path prefix.
 
 export interface FetchHandlerOptions extends HandlerOptions {
   /** Returns the peer's address if the runtime knows it. Default: unknown. */

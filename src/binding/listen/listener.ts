@@ -23,7 +23,7 @@ import type { OpenUnsent } from "./unsent.js";
 // new ones; a port may retire several times. Draining accepts none, retires, and closes what has sent nothing. Closing
 // destroys what is left.
 //
-// Invariant: a connection that is closed gracefully costs no request that is on its way, or says that it was refused.
+// Invariant: a graceful close loses no request in flight: each is answered or told that it was refused.
 //
 // Times of connections are measured by the machine's clock, since Node measures most of them. The injected clock measures
 // what belongs to a call, such as the arrival of its body (`CallTimes`).

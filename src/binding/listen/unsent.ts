@@ -91,7 +91,7 @@ class UnsentSession {
     stream.on("close", this.#forget);
   }
 
-  /** Checks the streams unless most of them were there at the last check. */
+  /** Checks the streams once at least one in eight is new. */
   checkNew(): void {
     if (this.#newCount * checkedPerNewStream >= this.#streams.size) this.check();
   }

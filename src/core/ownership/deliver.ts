@@ -15,7 +15,7 @@ import { markStarted, type TurnStart } from "../turn-start.js";
 import { claimRestart, claimTurn, contentionError, isOrphan, maxTries, waitingTurn } from "./claim-turn.js";
 import { takeOver } from "./take-over.js";
 
-// How a message reaches the task that it names. Whoever sent it then answers it (`core/send/`).
+// How a message reaches the task that it names. The send that delivered it then answers its caller (`core/send/`).
 //
 //   the task                                         the message
 //   has no turn                                  ──▶ starts one, in the write that claims the task    "claimed"

@@ -19,7 +19,7 @@ import { wakeDue } from "./wake.js";
 // Ownership: at most one process writes a task. A process has one lease for all its tasks, a row that the heartbeat
 // renews (`core/lease.ts`). With each heartbeat every handler sweeps: it takes over tasks whose holders are gone, looks
 // after those that it lost itself, wakes parked tasks that are due (`wake.ts`), frees abandoned sends, and ends tasks
-// that have waited for too long.
+// that have waited too long.
 //
 // When a lease expires, its holder is not known to be dead: all processes may be late alike. So another process first
 // renews its own lease, and takes nothing over until everybody has had time to (`Lease.trustsExpiry`). Then it decides
@@ -29,7 +29,7 @@ import { wakeDue } from "./wake.js";
 
 /** Page size of a sweep for orphans. */
 const orphanPage = 100;
-/** Pause between two sweeps for tasks that have waited for too long, and between two checks of the leases of other processes. */
+/** Pause between two sweeps for tasks that have waited too long, and between two checks of the leases of other processes. */
 const pauseMs = 60_000;
 
 /** A handler that takes part in the heartbeat. */
@@ -120,8 +120,8 @@ export class Heartbeat {
 }
 
 /**
- * Checks the leases of other processes, and logs those that last for another time than this process's. How long a
- * process waits after an outage before it takes over depends on its own lease, and assumes that the others are the same.
+ * Warns if other processes use a different lease duration. After an outage, a process waits for its own duration before it
+ * takes over and assumes that the others use the same.
  */
 class LeaseWatch {
   readonly #options: HeartbeatOptions;
@@ -193,10 +193,12 @@ const sweepSteps: readonly SweepStep[] = [
   },
   {
     async run(runtime, sweeps) {
-      if (sweeps.isExpiryDue()) await expireWaiting(runtime);
+      if (!sweeps.isExpiryDue()) return;
+      await expireWaiting(runtime);
+      sweeps.noteExpiry();
     },
     logFailure: (logger, err) =>
-      logger.warn({ err }, "tasks that have waited for too long could not be ended: the next heartbeat tries again"),
+      logger.warn({ err }, "tasks that have waited too long could not be ended: the next heartbeat tries again"),
   },
 ];
 
@@ -231,12 +233,13 @@ class Sweeps {
     await this.#sweeping;
   }
 
-  /** Whether to look for tasks that have waited for too long: once in `pauseMs`. */
+  /** Whether to look for tasks that have waited too long: `pauseMs` after the last time that succeeded. */
   isExpiryDue(): boolean {
-    const now = monotonic(this.#clock);
-    if (now < this.#nextExpiry) return false;
-    this.#nextExpiry = now + pauseMs;
-    return true;
+    return monotonic(this.#clock) >= this.#nextExpiry;
+  }
+
+  noteExpiry(): void {
+    this.#nextExpiry = monotonic(this.#clock) + pauseMs;
   }
 
   async #sweep(): Promise<void> {

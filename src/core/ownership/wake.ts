@@ -24,8 +24,8 @@ import { sweepConcurrency, takeOver } from "./take-over.js";
 const duePage = 100;
 const duePages = 100;
 
-// How a task that waits continues without a message: the host wakes it (`wakeTask`), or its time has come (`wakeDue`, by
-// the alarm of this process or a heartbeat of any).
+// How a task that waits continues without a message: the program wakes it (`server.tasks.wake`), or its time has come
+// (`wakeDue`, by the alarm of this process or a heartbeat of any).
 //
 //   no turn                                     ──▶ the next turn starts, with the message of the last one and the wake
 //   a turn that waits for an authorization,     ──▶ it runs again, and finds the wake in its inbox

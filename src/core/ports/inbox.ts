@@ -20,7 +20,7 @@ export interface SendContext {
   readonly configuration: SendMessageConfiguration | undefined;
   readonly metadata: Message["metadata"];
   readonly extensions: readonly string[];
-  /** The sender beside owner and tenant, if the host keeps that (`auth.keepClaims`). */
+  /** The sender beside owner and tenant, if the program keeps that (`auth.keepClaims`). */
   readonly principal?: JsonObject | undefined;
   /** The place of the send in its trace; absent if telemetry did not follow it. */
   readonly trace?: TraceContext | undefined;

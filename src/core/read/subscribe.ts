@@ -104,8 +104,8 @@ export async function streamFromNow(runtime: Runtime, ref: TaskRef, options: Str
   };
 }
 
-// A function of its own: one made in a longer function would keep all that its neighbors use. An open stream keeps no
-// more of the task than this.
+// A separate function, because a closure inside a longer one would keep that function's variables alive as long as the
+// stream.
 function restartLater(runtime: Runtime, ref: TaskRef, options: StreamFromOptions): () => Promise<StreamStart> {
   return () => streamFromNow(runtime, ref, { ...options, compacted: true });
 }

@@ -543,7 +543,7 @@ async function findSent({ runtime }: SendCall, record: SendRecord): Promise<Foun
   return undefined;
 }
 
-// Handles a send from now on, as another attempt. `undefined` when another process was faster.
+// Takes over a send as its next attempt. `undefined` when another process was faster.
 async function takeSendOver(runtime: Runtime, start: TurnStart, earlier: SendRecord): Promise<OwnedSend | undefined> {
   const record = { ...earlier, attempt: earlier.attempt + 1 };
   await holdLease(runtime);

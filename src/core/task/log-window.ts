@@ -2,8 +2,9 @@ import { monotonic } from "../../protocol/async/clock.js";
 import type { WriteBody } from "../ports.js";
 import type { LiveTask, LiveTaskDeps } from "./live-task.js";
 
-// How much of a running task's log is kept. Each snapshot is a mark: the log before it may be dropped. A mark is kept while it is within `logWindowBytes` of the end, or within four times that and younger than ten
-// minutes; at the next snapshot the log before the newest mark that is not kept is dropped.
+// How much of a running task's log is kept. Each snapshot sets a mark. A mark expires once it is more than `logWindowBytes`
+// behind the end and older than ten minutes, or more than four times `logWindowBytes` behind. A snapshot drops the log before
+// the newest expired mark.
 //
 //   │ dropped │ up to 4 × logWindowBytes, for ten minutes │ logWindowBytes │ end
 //

@@ -4,7 +4,8 @@ import type { NormalEvent } from "../task/normalize.js";
 import type { TurnStart } from "../turn-start.js";
 
 // A turn that runs again repeats what it did, and so its questions. The caller must not be asked twice, and an answer that an
-// earlier run took must not be taken for that of another question. So each question of the agent is looked for, in order:
+// earlier run took must not be taken for that of another question. So each question is compared with the history first,
+// then with the one the task waits at:
 //
 //   the history has it, with its answer        ──▶ the agent gets that answer, and no event is emitted
 //   it is the one at which the task waits      ──▶ no event is emitted, and the agent waits for the inbox

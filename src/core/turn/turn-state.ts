@@ -1,8 +1,8 @@
 import { type AbortKind, TurnAborted } from "../agent.js";
 import type { Park } from "../ports.js";
 
-// A turn is one state machine in two regions. Each transition is a method of `TurnState`; every other one throws an
-// internal error.
+// A turn is one state machine in two regions. Each transition is a method of `TurnState`. One that its state does not
+// allow throws a `TypeError`; `takeMessage` and `takeAbortReason` change nothing instead.
 //
 // | phase    | transition      | next     |                                                                       |
 // |----------|-----------------|----------|-----------------------------------------------------------------------|
@@ -14,7 +14,7 @@ import type { Park } from "../ports.js";
 // | output   | transition      | next     |                                                                       |
 // |----------|-----------------|----------|-----------------------------------------------------------------------|
 // | silent   | emitEvent       | speaking | an event is accepted, or the task is created; stopped stays           |
-// | any      | takeMessage     | speaking | a message is taken from the inbox; parked and answered stay           |
+// | open     | takeMessage     | speaking | a message is taken from the inbox                                     |
 // | open     | emitStatus      | stopped  | a status that answers a send; any other status leads to speaking      |
 // | open     | park            | parked   | the turn ends when its agent does, and continues later                |
 // | open     | answer          | answered | a reply or a terminal status                                          |

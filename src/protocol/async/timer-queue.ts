@@ -10,8 +10,9 @@ interface Timer {
 
 /**
  * Timers of one duration, most of which are canceled before they are due. They are due in the order in which they were
- * set, so a list holds them and one timer of the clock serves all: it is set for the oldest, and looks again when that
- * one was canceled. So setting and canceling one costs no timer of Node, which is 3 µs of a call (Node 24.21).
+ * set, so a list holds them and one timer of the clock serves all: it is set for the oldest, and if the oldest was canceled
+ * meanwhile, it is set again for the next one. Setting and canceling a timer therefore needs no Node timer, which saves 3 µs
+ * per call (Node 24.21).
  *
  * Invariant: while something waits, the clock has one timer of the queue, due no later than the oldest. When nothing waits
  * any more, that timer runs out once and sets no other.

@@ -6,7 +6,7 @@ import { createLink, type Link, Recency } from "../../protocol/recency.js";
 import type { TaskEntry } from "./task-entry.js";
 
 // What a memory store drops, and when. A task is unfinished, then finished with its log, then finished without it, and then
-// dropped. Only the last three steps are taken here: logs go after a time or when all logs are too large, tasks when room is
+// dropped. Only the last two steps happen here: logs go after a time or when all logs are too large, tasks when room is
 // needed. Finished tasks stand in the order in which they ended, among all and among those of their owner; `#oldestLog` is
 // the first that still has its log, and all after it have theirs. The bytes of each owner, and the sums of all, change with
 // every write (`#count`), so that admitting a write and choosing what to drop walk no list of tasks.

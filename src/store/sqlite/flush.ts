@@ -323,8 +323,8 @@ function hotStatements(connection: SqliteConnection) {
       `insert into trivium_periods (agent, tenant, owner, period, state, shard, count) values (?, ?, ?, ?, ?, '', ?)
        on conflict (agent, tenant, owner, period, state, shard) do update set count = count + excluded.count`,
     ),
-    // A read and a write instead of an upsert that returns: that would take a table of its own for the row it returns, and
-    // another key of the sequence for each write.
+    // A read, then a write: an upsert with RETURNING would make SQLite build a temporary table for the returned row, and
+    // advance the key sequence on every update.
     context: first(
       "select key, last from trivium_contexts where agent = ? and tenant = ? and owner = ? and context_id = ?",
     ),

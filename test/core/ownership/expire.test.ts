@@ -1,10 +1,11 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Agent } from "../../../src/core/agent.js";
+import { coreLimits } from "../../../src/core/limits.js";
 import { inputRequired, park, working } from "../../../src/protocol/events.js";
 import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
 import { startHandler } from "../../support/handler.js";
 import { linesOf, stateOf, taskOf, textIn } from "../../support/say.js";
-import { createVirtualClock, settle } from "../../support/virtual-clock.js";
+import { createVirtualClock, settle, turnUntil } from "../../support/virtual-clock.js";
 
 const hourMs = 3_600_000;
 const limits = { taskWaitMaxMs: hourMs };
@@ -57,6 +58,24 @@ describe("a task that waits for longer than it may", () => {
     const { id } = taskOf(await served.send("go"));
     await served.clock.advance(3 * hourMs);
     expect(stateOf(await served.get(id))).toBe("INPUT_REQUIRED");
+  });
+
+  it("an expired task that could not be ended is ended after the next heartbeat", async () => {
+    const clock = createVirtualClock();
+    const store = memoryTaskStore({ clock });
+    const agent: Agent = async () => inputRequired("which one?");
+    await using served = startHandler({ agent, clock, store, limits: { taskWaitMaxMs: hourMs - 10_000 } });
+    const { id } = taskOf(await served.send("go"));
+    await clock.advance(hourMs - 10_000);
+    const { promise: failed, resolve: noteFailure } = Promise.withResolvers<void>();
+    vi.spyOn(store, "waiting").mockImplementationOnce(async () => {
+      noteFailure();
+      throw new Error("the store failed");
+    });
+    await turnUntil(clock, failed);
+    expect(stateOf(await served.get(id))).toBe("INPUT_REQUIRED");
+    await clock.advance(coreLimits().heartbeatMs);
+    expect(stateOf(await served.get(id))).toBe("FAILED");
   });
 
   it("several processes end an expired task once, and others of many too", async () => {

@@ -45,7 +45,7 @@ import {
 
 // The JSON of 0.2 and 0.3, whose objects name their type in `kind`: the table of operations, then requests and replies in
 // both directions. A request is upgraded to the JSON of 1.0 (`upgrade.ts`), which the reader of 1.0 checks; the violations get
-// the names of kind-JSON. A reply of a peer takes the same way, leniently.
+// the names of kind-JSON. Replies of peers are read the same way, but leniently.
 
 /** How a version writes its card. */
 export type CardForm = Pick<Version, "writeCard" | "readCard">;
