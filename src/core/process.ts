@@ -1,3 +1,4 @@
+import { keepTimers } from "../protocol/async/timer-queue.js";
 import type { Scope } from "../protocol/context.js";
 import { newId } from "../protocol/id/new-id.js";
 import type { Logger } from "../protocol/logger.js";
@@ -61,6 +62,7 @@ export function createCoreProcess(options: CoreProcessOptions): CoreProcess {
   const logger = health.quiet(options.logger);
   const store = observeStore(options.store, health, { clock, limits });
   const members = new Set<() => Runtime>();
+  const releaseTimers = keepTimers(clock);
   const checkAll = async (): Promise<void> => {
     await Promise.all([...members].map((current) => checkHeld(current())));
   };
@@ -93,6 +95,7 @@ export function createCoreProcess(options: CoreProcessOptions): CoreProcess {
       // A probe renews the lease, which must not happen after the instance has retired.
       await health.close();
       await heartbeat.stop();
+      releaseTimers();
     },
   };
 }

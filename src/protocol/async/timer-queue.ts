@@ -15,18 +15,21 @@ interface Timer {
  * per call (Node 24.21).
  *
  * Invariant: while something waits, the clock has one timer of the queue, due no later than the oldest. When nothing waits
- * any more, that timer runs out once and sets no other.
+ * any more, that timer runs out once and sets no other, or it is canceled at once if the queue does not keep it.
  */
 export class TimerQueue {
   readonly #clock: Clock;
   readonly #ms: number;
+  readonly #keepsIdle: () => boolean;
   #oldest: Timer | undefined;
   #newest: Timer | undefined;
-  #isArmed = false;
+  #disarm: (() => void) | undefined;
 
-  constructor(clock: Clock, ms: number) {
+  /** `keepsIdle`: whether the timer of the clock stays when nothing waits any more. Default: it does. */
+  constructor(clock: Clock, ms: number, keepsIdle: () => boolean = () => true) {
     this.#clock = clock;
     this.#ms = ms;
+    this.#keepsIdle = keepsIdle;
   }
 
   /** Calls `run` once after the duration; the returned function cancels it. */
@@ -36,8 +39,15 @@ export class TimerQueue {
     if (this.#newest === undefined) this.#oldest = timer;
     else this.#newest.newer = timer;
     this.#newest = timer;
-    if (!this.#isArmed) this.#arm(this.#ms);
+    if (this.#disarm === undefined) this.#arm(this.#ms);
     return () => this.#remove(timer);
+  }
+
+  /** Cancels the timer of the clock if nothing waits for it and the queue does not keep it. */
+  dropIdle(): void {
+    if (this.#oldest !== undefined || this.#keepsIdle()) return;
+    this.#disarm?.();
+    this.#disarm = undefined;
   }
 
   #remove(timer: Timer): void {
@@ -51,35 +61,63 @@ export class TimerQueue {
     // A canceled timer keeps no other in memory.
     timer.older = undefined;
     timer.newer = undefined;
+    this.dropIdle();
   }
 
   #arm(ms: number): void {
-    this.#isArmed = true;
-    this.#clock.after(ms, () => this.#runDue());
+    this.#disarm = this.#clock.after(ms, () => this.#runDue());
   }
 
   #runDue(): void {
-    this.#isArmed = false;
+    this.#disarm = undefined;
     const now = monotonic(this.#clock);
     for (let timer = this.#oldest; timer !== undefined && timer.dueMs <= now; timer = this.#oldest) {
       this.#remove(timer);
       timer.run();
     }
     // Timers of Node may be early by a fraction of a millisecond.
-    if (this.#oldest !== undefined && !this.#isArmed) this.#arm(Math.max(1, Math.ceil(this.#oldest.dueMs - now)));
+    if (this.#oldest !== undefined && this.#disarm === undefined) {
+      this.#arm(Math.max(1, Math.ceil(this.#oldest.dueMs - now)));
+    }
   }
 }
 
-const queues = new WeakMap<Clock, Map<number, TimerQueue>>();
+/** The queues of a clock, by their durations, and how many processes use them. */
+class ClockTimers {
+  readonly queues = new Map<number, TimerQueue>();
+  users = 0;
+}
 
-function createQueue(clock: Clock, ms: number): TimerQueue {
-  const queue = new TimerQueue(clock, ms);
-  const ofClock = queues.get(clock) ?? new Map<number, TimerQueue>();
-  queues.set(clock, ofClock.set(ms, queue));
-  return queue;
+const ofClocks = new WeakMap<Clock, ClockTimers>();
+
+function findTimers(clock: Clock): ClockTimers {
+  const timers = ofClocks.get(clock) ?? new ClockTimers();
+  ofClocks.set(clock, timers);
+  return timers;
 }
 
 /** The timers of one duration of a clock, which all who wait so long share. For durations that are settings. */
 export function sharedTimers(clock: Clock, ms: number): TimerQueue {
-  return queues.get(clock)?.get(ms) ?? createQueue(clock, ms);
+  const timers = ofClocks.get(clock) ?? findTimers(clock);
+  let queue = timers.queues.get(ms);
+  if (queue === undefined) {
+    queue = new TimerQueue(clock, ms, () => timers.users > 0);
+    timers.queues.set(ms, queue);
+  }
+  return queue;
+}
+
+/**
+ * Lets the shared timers of a clock stay for the next who wait, until the returned function is called. Behind a process
+ * that has closed no timer stays for which nothing waits.
+ */
+export function keepTimers(clock: Clock): () => void {
+  const timers = findTimers(clock);
+  timers.users += 1;
+  let isKept = true;
+  return () => {
+    if (isKept) timers.users -= 1;
+    isKept = false;
+    for (const queue of timers.queues.values()) queue.dropIdle();
+  };
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { TimerQueue } from "../../../src/protocol/async/timer-queue.js";
+import { keepTimers, sharedTimers, TimerQueue } from "../../../src/protocol/async/timer-queue.js";
 import { createTestClock } from "../../../src/testing/test-clock.js";
 
 const queueMs = 100;
@@ -59,4 +59,18 @@ it("a timer may set the next one while it runs", async () => {
   queue.add(again);
   await clock.advance(3 * queueMs);
   expect(times).toEqual([1, 2, 3].map((count) => start + count * queueMs));
+});
+
+it("shared timers stay for others while a process uses the clock, and none stays behind the last", () => {
+  const clock = createTestClock();
+  const timers = sharedTimers(clock, 100);
+  expect(sharedTimers(clock, 100)).toBe(timers);
+  const release = keepTimers(clock);
+  timers.add(() => {})();
+  sharedTimers(clock, 200).add(() => {});
+  expect(clock.pending()).toEqual([clock.now() + 100, clock.now() + 200]);
+  release();
+  expect(clock.pending()).toEqual([clock.now() + 200]);
+  timers.add(() => {})();
+  expect(clock.pending()).toEqual([clock.now() + 200]);
 });
