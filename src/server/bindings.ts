@@ -10,7 +10,6 @@ import type { AddressedService, Service } from "../binding/service.js";
 import type { Binding } from "../protocol/bindings.js";
 import type { ReadHeader } from "../protocol/context.js";
 import type { A2AError } from "../protocol/errors.js";
-import { loadPackage } from "../protocol/load-package.js";
 import type { Logger } from "../protocol/logger.js";
 import type { Version } from "../version/codec.js";
 import type { Limits } from "./limits.js";
@@ -96,7 +95,7 @@ export const serverBindings: Readonly<Record<Binding, ServerBinding>> = {
     },
   },
   GRPC: {
-    engine({ versions, at, limits, unsent, logger, reflection, refuse, grows }) {
+    engine({ versions, at, limits, unsent, reflection, refuse, grows }) {
       const listAdapters = (of: readonly Version[]) => of.flatMap(({ grpc }) => grpc ?? []);
       const adapters = listAdapters(versions);
       if (adapters.length === 0 && grows !== true) return undefined;
@@ -112,13 +111,14 @@ export const serverBindings: Readonly<Record<Binding, ServerBinding>> = {
           server?.setServing(serving);
         },
         async connect(http) {
-          const [{ createGrpcServer }, { createGrpcEngine }] = await loadPackage("@grpc/grpc-js", () =>
-            Promise.all([import("../binding/grpc/server.js"), import("../binding/grpc/listener.js")]),
-          );
+          const [{ createGrpcServer }, { createGrpcEngine }] = await Promise.all([
+            import("../binding/grpc/server.js"),
+            import("../binding/grpc/listener.js"),
+          ]);
           const grpc = createGrpcServer({ adapters, service: { limits }, at, limits, reflection });
           grpc.setServing(isServing);
           server = grpc;
-          return createGrpcEngine({ grpc, http, limits, unsent, logger, refuse });
+          return createGrpcEngine({ grpc, http, limits, unsent, refuse });
         },
       };
     },

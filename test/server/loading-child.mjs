@@ -43,6 +43,6 @@ const status = answer.status;
 await answer.text();
 const answered = [...loaded].toSorted();
 // Without a call, nothing but the server itself loads it.
-while (!loaded.has("@grpc/grpc-js")) await pause(10);
+while (!loaded.has("binding/grpc/listener")) await pause(10);
 await server.close();
 process.stdout.write(JSON.stringify({ status, started, answered }));

@@ -5,7 +5,6 @@ import type { RequestListener } from "../../src/binding/listen/connection.js";
 import { defaultListenerLimits, type ListenerLimits } from "../../src/binding/listen/connection.js";
 import { createListener, type Listener, type ListenerOptions } from "../../src/binding/listen/listener.js";
 import type { Service } from "../../src/binding/service.js";
-import { silentLogger } from "../../src/protocol/logger.js";
 import type { Version } from "../../src/version/codec.js";
 import { v1 } from "../../src/version/v1.0/v1.js";
 
@@ -36,7 +35,7 @@ export async function grpcAgent(service: Service, options: GrpcAgentOptions = {}
   const adapterOptions = { service, versions };
   const adapters = versions.flatMap((version) => version.grpc ?? []);
   const grpc = createGrpcServer({ adapters, service, at: () => adapterOptions, limits });
-  const http2 = await createGrpcEngine({ grpc, http: options.http, limits, logger: silentLogger });
+  const http2 = createGrpcEngine({ grpc, http: options.http, limits });
   const { http, tls } = options;
   const listener = await createListener({ host: "127.0.0.1", port: 0, http, http2, limits, tls });
   const address = `127.0.0.1:${listener.port}`;

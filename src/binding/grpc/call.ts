@@ -1,139 +1,141 @@
 import type { Message as AnyMessage, DescMessage } from "@bufbuild/protobuf";
-import { Metadata, status } from "@grpc/grpc-js";
 import { endStep, leaveStream } from "../../protocol/async/steps.js";
-import { writeBinary, writeBuffer } from "../../protocol/codec/binary/writer.js";
+import { writeBuffer } from "../../protocol/codec/binary/writer.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import { formatExtensions } from "../../protocol/service-parameters.js";
 import type { StreamWriter, WireEvent } from "../../version/codec.js";
 import { BodyWatch, requestTooLarge } from "../http/request-body.js";
 import type { CallTimes } from "../listen/connection.js";
-import { parseCertificate } from "../peer-certificate.js";
 import { requestIdParameter } from "../request-id.js";
 import { ServerCall, singleStep } from "../server-call.js";
 import type { AddressedService } from "../service.js";
-import { errorToStatus } from "./errors.js";
-import { type RawCall, setHttpStatus, type TakenCallListener } from "./internals/taken-call.js";
-import { createHeaderReader, decodeMessage, methodFor, type RpcMethod, stripPort, toBuffer } from "./method.js";
+import { errorToStatus, okStatus, type SentMetadata } from "./errors.js";
+import { decodeMessage, methodFor, type RpcMethod } from "./method.js";
+import {
+  createHeaderReader,
+  deadlinePassed,
+  encodeFrame,
+  type GrpcReceiver,
+  GrpcStream,
+  highWaterBytes,
+  type OpenedStream,
+  prefixBytes,
+} from "./stream.js";
 import { type GrpcTarget, type NamedAgent, prefixTenants, resolveAgentName } from "./target.js";
 
-// One call over gRPC: the listener of its raw call, and the pipeline's binding.
+// One call of an A2A operation over gRPC: between its stream and the pipeline.
 //
 // A call has its head first: the metadata names the service, then the caller is authenticated, the version picks the
-// RPC, and the call is admitted. Only then is the message read; its pieces are booked and watched while grpc-js puts
-// them together. Decoding may move the call to the agent that its tenant names. Then the operation runs, and sends one
-// reply or, in `#pump`, events as they come.
+// RPC, and the call is admitted. Only then is the message read; its pieces are booked and watched until it is whole.
+// Decoding may move the call to the agent that its tenant names. Then the operation runs, and sends one reply or, in
+// `#pump`, events as they come.
 //
-// The call is over once: when it succeeds, fails, or is canceled, whichever is first. Nothing is sent after that.
-// Headers wait for the first message, so that a call that fails earlier gets a trailers-only response.
+// The call is over once: when it succeeds, fails, is canceled, or reaches its deadline, whichever is first. Nothing is
+// sent after that. Headers wait for the first message, so that a call that fails earlier gets a trailers-only response.
 
-// Unsent bytes of a stream above which reading its subscription pauses.
-const highWaterBytes = 32 * 1024;
-
-const okStatus = { code: status.OK, details: "OK", metadata: null };
-
-/** Serves the calls of one path. */
+/** Serves the calls of one port. */
 export interface GrpcCallOptions {
-  readonly path: string;
   readonly findTarget: (destination: AddressedService) => GrpcTarget;
   /** Finds the service at an authority (`host:port`). */
   readonly at: (authority: string) => AddressedService;
   /** The time limits of the request message. */
   readonly times: CallTimes;
+  /** Size of a request message. */
+  readonly maxBytes: number;
 }
 
 /** One call of an A2A operation. */
-export class GrpcCall implements TakenCallListener {
-  readonly #call: RawCall;
+export class GrpcCall implements GrpcReceiver {
+  readonly #stream: GrpcStream;
   readonly #options: GrpcCallOptions;
-  #target: GrpcTarget | undefined;
+  readonly #path: string;
+  #target: GrpcTarget;
   #method: RpcMethod | undefined;
   /** The name of the agent, if the request gave it. */
   #name = "";
-  /** Created with the first metadata. */
-  #serverCall: ServerCall | undefined;
+  readonly #serverCall: ServerCall;
   #message: Uint8Array | undefined;
-  #watch: BodyWatch | undefined;
-  #over: boolean = false;
-  #headersSent: boolean = false;
-  #pendingBytes = 0;
-  #onDrain: (() => void) | undefined;
+  #arrival: "unwatched" | "whole" | BodyWatch = "unwatched";
   #events: AsyncIterator<StreamItem> | undefined;
 
-  constructor(call: RawCall, options: GrpcCallOptions) {
-    this.#call = call;
+  constructor(opened: OpenedStream, options: GrpcCallOptions) {
+    const stream = new GrpcStream(opened, this);
+    this.#stream = stream;
     this.#options = options;
-  }
-
-  onReceiveMetadata(metadata: Metadata): void {
-    const { at, findTarget } = this.#options;
-    this.#target = findTarget(at(this.#call.getHost()));
-    const call = new ServerCall(this.#target.service, {
+    this.#path = opened.headers[":path"] ?? "";
+    this.#target = options.findTarget(options.at(stream.authority));
+    this.#serverCall = new ServerCall(this.#target.service, {
       binding: "GRPC",
-      header: createHeaderReader(metadata),
-      peer: () => stripPort(this.#call.getPeer()),
-      deadline: finiteOrNone(Number(this.#call.getDeadline())),
-      certificate: () => parseCertificate(this.#call.getAuthContext?.()?.sslPeerCertificate?.raw),
+      header: createHeaderReader(opened),
+      peer: () => stream.peer,
+      deadline: stream.deadline,
+      certificate: () => stream.certificate,
     });
-    this.#serverCall = call;
+  }
+
+  /** Begins the call with its head. */
+  begin(): void {
     try {
-      const authentication = call.authenticate();
-      if (authentication === undefined) this.#admit(call);
-      else authentication.then(() => this.#admit(call)).catch((error: unknown) => this.#fail(error));
+      const authentication = this.#serverCall.authenticate();
+      if (authentication === undefined) this.#admit(this.#serverCall);
+      else authentication.then(() => this.#admit(this.#serverCall)).catch((error: unknown) => this.#fail(error));
     } catch (error) {
       this.#fail(error);
     }
-  }
-
-  /** Called with the size of each piece of a message. Returns false if the call has failed. */
-  onReceiveBytes(bytes: number): boolean {
-    this.#watch?.add(bytes);
-    try {
-      this.#serverCall?.receive(bytes);
-    } catch (error) {
-      this.#fail(error);
-    }
-    return !this.#over;
-  }
-
-  onReceiveMessage(message: Uint8Array): void {
-    if (this.#message !== undefined) {
-      this.#fail(new A2AError("invalidRequest", "more than one request message"));
-      return;
-    }
-    this.#message = message;
-    this.#call.startRead();
-  }
-
-  onReceiveHalfClose(): void {
-    this.#watch?.end();
-    this.#watch = undefined;
-    if (this.#over) return;
-    void this.#run();
-  }
-
-  onCancel(): void {
-    if (this.#over) return;
-    const late = Number(this.#call.getDeadline()) <= Date.now();
-    const reason = late ? new A2AError("deadlineExceeded", "the deadline of the call has passed") : undefined;
-    this.#serverCall?.leave(reason);
-    this.#end();
-    this.#onDrain?.();
   }
 
   #admit(call: ServerCall): void {
-    if (this.#over) return;
-    const { times } = this.#options;
+    if (this.#stream.isOver) return;
     this.#method = this.#methodFor(call);
     call.admit();
-    this.#watch = new BodyWatch(times, (error) => this.#fail(error), call.service.clock);
-    this.#call.startRead();
+    this.#stream.read(this.#options.maxBytes);
+    watchLater(this);
   }
 
-  async #run(): Promise<void> {
+  /** Watches the arrival of a message that was not in the same packets as the headers. */
+  watchArrival(): void {
+    if (this.#stream.isOver || this.#arrival !== "unwatched") return;
+    this.#arrival = new BodyWatch(this.#options.times, (error) => this.#fail(error), this.#serverCall.service.clock);
+  }
+
+  #endArrival(): void {
+    if (typeof this.#arrival === "object") this.#arrival.end();
+    this.#arrival = "whole";
+  }
+
+  onBytes(count: number): void {
+    if (typeof this.#arrival === "object") this.#arrival.add(count);
     try {
-      const call = this.#serverCall;
-      if (call === undefined) return;
+      this.#serverCall.receive(count);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  onMessage(message: Uint8Array): void {
+    if (this.#message === undefined) this.#message = message;
+    else this.#fail(new A2AError("invalidRequest", "more than one request message"));
+  }
+
+  onHalfClose(): void {
+    this.#endArrival();
+    void this.#run(this.#serverCall);
+  }
+
+  onFault(error: A2AError): void {
+    this.#serverCall.leave(error);
+    this.#fail(error);
+  }
+
+  onLeave(): void {
+    const { deadline = Number.POSITIVE_INFINITY } = this.#stream;
+    this.#serverCall.leave(deadline <= Date.now() ? deadlinePassed() : undefined);
+    this.#end();
+  }
+
+  async #run(call: ServerCall): Promise<void> {
+    try {
       const decoding = call.decodeMessage(() => this.#readRequest(call));
       const request = decoding instanceof Promise ? await decoding : decoding;
       this.#message = undefined;
@@ -143,15 +145,16 @@ export class GrpcCall implements TakenCallListener {
         if (sending !== undefined) await sending;
       }
       // A call ends when nothing large waits for its peer.
-      if (this.#pendingBytes > highWaterBytes) await this.#drain();
-      this.#succeed();
+      const drained = this.#stream.drained();
+      if (drained !== undefined) await drained;
+      this.#endWith(okStatus);
     } catch (error) {
       this.#fail(error);
     }
   }
 
   #methodFor(call: ServerCall): RpcMethod {
-    const servedPath = this.#target?.paths.get(this.#options.path);
+    const servedPath = this.#target.paths.get(this.#path);
     if (servedPath === undefined)
       throw new A2AError("methodNotFound", "the agent does not serve this version over gRPC");
     return methodFor(call, servedPath);
@@ -167,7 +170,7 @@ export class GrpcCall implements TakenCallListener {
     if (message === undefined) throw new A2AError("invalidRequest", "no request message");
     const { input } = this.#rpc().descriptor;
     const wire = decodeMessage(input, message, call.service.limits.jsonMaxValues);
-    const resolveTenant = this.#target?.destination.resolveTenant;
+    const resolveTenant = this.#target.destination.resolveTenant;
     if (resolveTenant !== undefined) this.#moveTo(call, resolveAgentName(wire, resolveTenant), message.length);
     const { adapter, operation } = this.#rpc();
     return adapter.readRequest(operation, wire);
@@ -187,9 +190,22 @@ export class GrpcCall implements TakenCallListener {
     const { adapter, operation, descriptor } = this.#rpc();
     const send = (): void => {
       const wire = prefixTenants(adapter.writeReply(operation, reply, request), this.#name);
-      this.#sendCounted(writeBuffer(descriptor.output, wire));
+      this.#sendReply(writeBuffer(descriptor.output, wire));
     };
     return withRoom(call, reply, send);
+  }
+
+  /** Sends the only message of a call: a small one in one piece with the status. */
+  #sendReply(message: Uint8Array): void {
+    const frame = encodeFrame(message);
+    if (message.length > highWaterBytes) {
+      this.#send(frame);
+      return;
+    }
+    this.#serverCall.countReply(message);
+    this.#sendHeaders();
+    this.#stream.sendLast(frame, okStatus);
+    this.#end();
   }
 
   /** Writes events as they come. Events ready at once share a write; a full socket pauses the loop. */
@@ -199,15 +215,16 @@ export class GrpcCall implements TakenCallListener {
     const events = call.stream(request)[Symbol.asyncIterator]();
     this.#events = events;
     let step: IteratorResult<StreamItem> = await events.next();
-    while (step.done !== true && !this.#over) {
+    while (step.done !== true && !this.#stream.isOver) {
       const sending = this.#sendItem(call, writer, step.value);
       if (sending !== undefined) await sending;
-      if (this.#pendingBytes > highWaterBytes) await this.#drain();
+      const drained = this.#stream.drained();
+      if (drained !== undefined) await drained;
       // While the stream waits for its next event, its frame keeps no reference to the last one.
       step = endStep;
       step = await events.next();
     }
-    if (!this.#over) this.#sendEvents(writer.end?.() ?? []);
+    if (!this.#stream.isOver) this.#sendEvents(writer.end?.() ?? []);
   }
 
   #sendItem(call: ServerCall, writer: StreamWriter<AnyMessage>, item: StreamItem): Promise<void> | undefined {
@@ -216,80 +233,71 @@ export class GrpcCall implements TakenCallListener {
 
   #sendEvents(events: readonly WireEvent<AnyMessage>[]): void {
     for (const { payload } of events) {
-      this.#sendCounted(encodeEvent(this.#rpc().descriptor.output, payload));
+      this.#send(encodeEvent(this.#rpc().descriptor.output, payload));
     }
   }
 
   /** Sends a message, which is booked until its peer has taken it if it is large. */
-  #sendCounted(bytes: Uint8Array): void {
-    if (bytes.length > highWaterBytes) this.#serverCall?.hold(bytes.length);
-    this.#serverCall?.countReply(bytes);
-    this.#pendingBytes += bytes.length;
-    this.#send(bytes, () => this.#onWritten(bytes.length));
+  #send(frame: Buffer): void {
+    const { length } = frame;
+    const isLarge = length > highWaterBytes;
+    if (isLarge) this.#serverCall.hold(length);
+    this.#serverCall.countReply(frame.subarray(prefixBytes));
+    this.#sendHeaders();
+    this.#stream.send(frame, isLarge ? () => this.#serverCall.release(length) : undefined);
   }
 
-  #onWritten(bytes: number): void {
-    if (bytes > highWaterBytes) this.#serverCall?.release(bytes);
-    this.#pendingBytes -= bytes;
-    if (this.#pendingBytes <= highWaterBytes) this.#onDrain?.();
-  }
-
-  #drain(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#onDrain = resolve;
-      if (this.#over) resolve();
-    });
-  }
-
-  #send(bytes: Uint8Array, onWritten: () => void): void {
-    if (!this.#headersSent) this.#sendHeaders();
-    this.#call.sendMessage(toBuffer(bytes), onWritten);
-  }
-
-  // Deferred to the first message, so that a call that fails earlier gets a trailers-only response.
+  /** With the first message, so that a call that fails earlier gets a trailers-only response. */
   #sendHeaders(): void {
-    this.#headersSent = true;
-    if (this.#serverCall === undefined) return;
+    if (this.#stream.isOpen) return;
     const { requestId, extensions, rateFields } = this.#serverCall;
-    const headers = new Metadata();
-    headers.set(requestIdParameter, requestId);
-    addFields(headers, rateFields);
-    if (extensions.length > 0) headers.set(this.#rpc().adapter.extensionsName, formatExtensions(extensions));
-    this.#call.sendMetadata(headers);
-  }
-
-  #succeed(): void {
-    if (this.#over) return;
-    this.#end();
-    this.#call.sendStatus(okStatus);
+    const headers: Record<string, string> = { [requestIdParameter]: requestId, ...rateFields };
+    if (extensions.length > 0) headers[this.#rpc().adapter.extensionsName] = formatExtensions(extensions);
+    this.#stream.open(headers);
   }
 
   #fail(error: unknown): void {
+    if (this.#stream.isOver) return;
     const call = this.#serverCall;
-    if (this.#over || call === undefined) return;
     const publicError = call.publicError(error);
     const status = errorToStatus(publicError, this.#adapter());
-    if (!this.#headersSent) {
-      // Proxies repeat calls with HTTP 503. gRPC clients read the gRPC status, or take 503 as UNAVAILABLE.
-      if (call.chooseHttpStatus(publicError) === 503) setHttpStatus(this.#call, 503);
-      status.metadata?.set(requestIdParameter, call.requestId);
-      addFields(status.metadata, call.rateFields);
+    if (this.#stream.isOpen) {
+      this.#endWith(status);
+      return;
     }
+    const metadata = { ...status, [requestIdParameter]: call.requestId, ...call.rateFields };
+    // Proxies repeat calls with HTTP 503. gRPC clients read the gRPC status, or take 503 as UNAVAILABLE.
+    this.#endWith(metadata, call.chooseHttpStatus(publicError) === 503 ? 503 : 200);
+  }
+
+  #endWith(status: SentMetadata, httpStatus?: number): void {
+    if (this.#stream.isOver) return;
+    this.#stream.end(status, httpStatus);
     this.#end();
-    this.#call.sendStatus(status);
   }
 
   /** The adapter of the call's method, or of the path's newest one for errors before the method is known. */
   #adapter(): RpcMethod["adapter"] | undefined {
-    return (this.#method ?? this.#target?.paths.get(this.#options.path)?.methods[0])?.adapter;
+    return (this.#method ?? this.#target.paths.get(this.#path)?.methods[0])?.adapter;
   }
 
   #end(): void {
-    this.#over = true;
-    this.#watch?.end();
-    this.#serverCall?.end();
+    this.#endArrival();
+    this.#serverCall.end();
     leaveStream(this.#events);
   }
+}
+
+// Most messages arrive with their headers, and need no timer: watching begins in the next turn of the event loop.
+
+const arriving: GrpcCall[] = [];
+
+function watchLater(call: GrpcCall): void {
+  if (arriving.push(call) === 1) setImmediate(watchArriving);
+}
+
+function watchArriving(): void {
+  for (const call of arriving.splice(0)) call.watchArrival();
 }
 
 /** Sends a reply or an event: a small one at once, a large one as large work, if there is room for it. */
@@ -306,22 +314,13 @@ function withRoom(call: ServerCall, reply: AnyMessage, send: () => void): Promis
   );
 }
 
-function addFields(metadata: Metadata | null, fields: ServerCall["rateFields"]): void {
-  for (const [name, value] of Object.entries(fields ?? {})) metadata?.set(name, value);
-}
+// Each event is encoded once, however many streams send it. Not in Node's buffer pool, which it would keep alive.
+const eventFrames = new WeakMap<AnyMessage, Buffer>();
 
-function finiteOrNone(time: number): number | undefined {
-  return Number.isFinite(time) ? time : undefined;
-}
-
-// Each event is encoded once, however many streams send it. Not with `writeBuffer`: the cached bytes must not keep
-// Node's buffer pool alive.
-const eventBytes = new WeakMap<AnyMessage, Uint8Array>();
-
-function encodeEvent(schema: DescMessage, event: AnyMessage): Uint8Array {
-  const cachedBytes = eventBytes.get(event);
-  if (cachedBytes !== undefined) return cachedBytes;
-  const bytes = writeBinary(schema, event);
-  eventBytes.set(event, bytes);
-  return bytes;
+function encodeEvent(schema: DescMessage, event: AnyMessage): Buffer {
+  const cachedFrame = eventFrames.get(event);
+  if (cachedFrame !== undefined) return cachedFrame;
+  const frame = encodeFrame(writeBuffer(schema, event), Buffer.allocUnsafeSlow);
+  eventFrames.set(event, frame);
+  return frame;
 }

@@ -1,4 +1,4 @@
-import { Metadata, type StatusObject } from "@grpc/grpc-js";
+import type { Metadata } from "@grpc/grpc-js";
 import { type A2AError, errorCodeFromGrpc, errorTable } from "../../protocol/errors.js";
 import type { GrpcAdapter } from "../../version/codec.js";
 import { encodeStatus, errorFromStatusBytes, statusMessage } from "./details.js";
@@ -6,13 +6,21 @@ import type { RpcMethod } from "./method.js";
 
 const detailsKey = "grpc-status-details-bin";
 
+/** Metadata as HTTP/2 sends it: lower-case names; base64 where the name ends in `-bin`. */
+export type SentMetadata = Readonly<Record<string, string>>;
+
+/** The metadata that says how a call ends. */
+export function createStatus(code: number, message: string): SentMetadata {
+  return { "grpc-status": String(code), "grpc-message": encodeURI(message.toWellFormed()) };
+}
+
+export const okStatus: SentMetadata = { "grpc-status": "0" };
+
 /** Encodes an error as a gRPC status: code, message, and typed details in the trailer (spec 10.6). */
-export function errorToStatus(error: A2AError, adapter?: GrpcAdapter): StatusObject {
-  const metadata = new Metadata();
+export function errorToStatus(error: A2AError, adapter?: GrpcAdapter): SentMetadata {
   const code = adapter?.findStatus?.(error) ?? errorTable[error.code].grpc;
-  metadata.set(detailsKey, Buffer.from(encodeStatus(error, code)));
-  const details = (adapter?.findPrefix?.(error) ?? "") + statusMessage(error);
-  return { code, details, metadata };
+  const status = createStatus(code, (adapter?.findPrefix?.(error) ?? "") + statusMessage(error));
+  return { ...status, [detailsKey]: Buffer.from(encodeStatus(error, code)).toString("base64") };
 }
 
 export interface ReceivedStatus {

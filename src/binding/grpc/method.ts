@@ -1,12 +1,9 @@
 import type { Message as AnyMessage, DescMessage, DescMethod } from "@bufbuild/protobuf";
-import type { Metadata } from "@grpc/grpc-js";
 import { readBinary } from "../../protocol/codec/binary/reader.js";
-import type { ReadHeader } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { Operation } from "../../protocol/operations.js";
 import type { GrpcAdapter } from "../../version/codec.js";
 import { adaptersFor } from "../../version/detect.js";
-import { joinLines } from "../one-credential.js";
 import { handlerFor, type ServerCall } from "../server-call.js";
 
 /** One RPC of an adapter. */
@@ -65,35 +62,10 @@ export function methodFor(call: ServerCall, { methods }: ServedPath): RpcMethod 
   return method;
 }
 
-/**
- * A metadata value as one string: repeated values joined by commas, binary values in base64. Throws `invalidRequest` for
- * different credentials.
- */
-function readHeader(metadata: Metadata, name: string): string | undefined {
-  const values = metadata.get(name);
-  return joinLines(
-    name,
-    values.map((value) => (typeof value === "string" ? value : value.toString("base64"))),
-  );
-}
-
-/** The address of a peer, without its port. */
-export function stripPort(peer: string): string {
-  return peer.slice(0, peer.lastIndexOf(":"));
-}
-
-/** Returns a reader of the metadata that keeps nothing else in memory. */
-export function createHeaderReader(metadata: Metadata): ReadHeader {
-  return (name) => readHeader(metadata, name);
-}
-
 /** Returns a `Buffer` on the same memory, the only type that grpc-js writes. */
 export function toBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
-
-/** (De)serializer for grpc-js, which passes messages as bytes. */
-export const passBytes = (bytes: Buffer): Buffer => bytes;
 
 /**
  * Nesting limit of the decoder; a level of free-form JSON takes two messages. Set high, so that validation refuses

@@ -1,69 +1,65 @@
 import { create, type DescExtension, type DescFile, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { nestedTypes } from "@bufbuild/protobuf/reflect";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
-import { type Server, type ServerDuplexStream, type StatusObject, status } from "@grpc/grpc-js";
 import { A2AService as A2AServiceV03 } from "../../../gen/a2a/v1/a2a_names.js";
 import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.js";
 import { file_grpc_health_v1_health } from "../../../gen/grpc/health/v1/health_pb.js";
 import {
   ServerReflection,
   type ServerReflectionRequest,
-  type ServerReflectionResponse,
   ServerReflectionResponseSchema,
 } from "../../../gen/grpc/reflection/v1/reflection_pb.js";
 import { A2AService } from "../../../gen/lf/a2a/v1/a2a_names.js";
 import type { GrpcAdapter } from "../../version/codec.js";
-import { parseCertificate } from "../peer-certificate.js";
 import { ServerCall } from "../server-call.js";
-import type { AddressedService, CallHead, Service } from "../service.js";
-import { errorToStatus } from "./errors.js";
-import { createHeaderReader, stripPort } from "./method.js";
-import { defineService } from "./own-services.js";
+import type { AddressedService, Service } from "../service.js";
+import { errorToStatus, type SentMetadata } from "./errors.js";
+import { type OwnCall, type OwnMethods, ownMethod } from "./own-services.js";
+import { createHeaderReader } from "./stream.js";
+
+// Status codes of gRPC.
+const invalidArgument = 3;
+const notFound = 5;
 
 /** The service is served under two names, with the same messages. */
 const typeNames = [ServerReflection.typeName, "grpc.reflection.v1alpha.ServerReflection"];
 
-type Dialog = ServerDuplexStream<ServerReflectionRequest, ServerReflectionResponse>;
 type NestedType = ReturnType<typeof nestedTypes> extends Iterable<infer Type> ? Type : never;
 type Answer = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema>["messageResponse"]>;
 
 /**
- * Adds `grpc.reflection.v1` and `v1alpha`. With it, tools list, describe and call the services without the proto files,
- * and read error details. Callers need the same credentials as for other calls.
+ * Creates `grpc.reflection.v1` and `v1alpha`. With it, tools list, describe and call the services without the proto
+ * files, and read error details. Callers need the same credentials as for other calls.
  */
-export async function addReflection(
-  server: Server,
+export async function createReflection(
   adapters: readonly GrpcAdapter[],
   at: (authority: string) => AddressedService,
-): Promise<void> {
+): Promise<OwnMethods> {
   const served = await Promise.all(adapters.map(({ service }) => fullFiles.get(service.typeName)?.() ?? service.file));
   const index = new SchemaIndex([...served, file_google_rpc_error_details, file_grpc_health_v1_health]);
-  const answer = (request: ServerReflectionRequest): ServerReflectionResponse =>
-    create(ServerReflectionResponseSchema, {
-      validHost: request.host,
-      originalRequest: request,
-      messageResponse: index.answer(request.messageRequest),
-    });
-  const ServerReflectionInfo = async (dialog: Dialog): Promise<void> => {
-    const refusal = await refuseCaller(dialog, at(dialog.getHost()).service);
-    if (refusal !== undefined) {
-      dialog.emit("error", refusal);
-      return;
-    }
-    dialog.on("data", (request: ServerReflectionRequest) => {
-      if (dialog.write(answer(request))) return;
-      // Answers are far larger than requests: a caller that does not read them would fill the memory.
-      dialog.pause();
-      dialog.once("drain", () => dialog.resume());
-    });
-    dialog.on("end", () => dialog.end());
-  };
-  for (const name of typeNames) server.addService(defineService(ServerReflection, name), { ServerReflectionInfo });
+  const method = ownMethod(ServerReflection.method.serverReflectionInfo, {
+    refuse: (call) => refuseCaller(call, at(call.stream.authority).service),
+    onMessage: (request, call) =>
+      call.send(
+        create(ServerReflectionResponseSchema, {
+          validHost: request.host,
+          originalRequest: request,
+          messageResponse: index.answer(request.messageRequest),
+        }),
+      ),
+    onHalfClose: (call) => call.end(),
+  });
+  return new Map(typeNames.map((name) => [`/${name}/ServerReflectionInfo`, method]));
 }
 
 /** Authenticates the caller, within the limits of its address. Returns the status of a refused call. */
-async function refuseCaller(dialog: Dialog, service: Service): Promise<Partial<StatusObject> | undefined> {
-  const call = new ServerCall(service, buildHead(dialog));
+async function refuseCaller({ opened, stream }: OwnCall, service: Service): Promise<SentMetadata | undefined> {
+  const call = new ServerCall(service, {
+    binding: "GRPC",
+    header: createHeaderReader(opened),
+    peer: () => stream.peer,
+    certificate: () => stream.certificate,
+  });
   try {
     await call.authenticate();
     return undefined;
@@ -72,15 +68,6 @@ async function refuseCaller(dialog: Dialog, service: Service): Promise<Partial<S
   } finally {
     call.end();
   }
-}
-
-function buildHead(dialog: Dialog): CallHead {
-  return {
-    binding: "GRPC",
-    header: createHeaderReader(dialog.metadata),
-    peer: () => stripPort(dialog.getPeer()),
-    certificate: () => parseCertificate(dialog.getAuthContext().sslPeerCertificate?.raw),
-  };
 }
 
 // The services are built from outlines, which omit what only readers of a schema need.
@@ -119,12 +106,12 @@ class SchemaIndex {
       case "allExtensionNumbersOfType": {
         const numbers = this.#extensions.get(value);
         if (numbers === undefined && !this.#symbols.has(value))
-          return refusal(status.NOT_FOUND, `the server has no type ${value}`);
+          return refusal(notFound, `the server has no type ${value}`);
         const extensionNumber = [...(numbers?.keys() ?? [])];
         return { case: "allExtensionNumbersResponse", value: { baseTypeName: value, extensionNumber } };
       }
       default:
-        return refusal(status.INVALID_ARGUMENT, "the request has no message_request");
+        return refusal(invalidArgument, "the request has no message_request");
     }
   }
 
@@ -165,7 +152,7 @@ function listMembers(type: NestedType): readonly string[] {
 
 /** The file and everything that it imports, which tools need too. */
 function filesResponse(file: DescFile | undefined, what: string): Answer {
-  if (file === undefined) return refusal(status.NOT_FOUND, `the server has no ${what}`);
+  if (file === undefined) return refusal(notFound, `the server has no ${what}`);
   const files = new Set([file]);
   for (const each of files) for (const dependency of each.dependencies) files.add(dependency);
   const fileDescriptorProto = [...files].map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto));

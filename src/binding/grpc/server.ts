@@ -1,13 +1,13 @@
-import { Server } from "@grpc/grpc-js";
-import { timerMs } from "../../protocol/async/clock.js";
+import type { A2AError } from "../../protocol/errors.js";
 import type { GrpcAdapter } from "../../version/codec.js";
 import { defaultListenerLimits, type ListenerLimits } from "../listen/connection.js";
 import type { AddressedService, Service } from "../service.js";
 import { GrpcCall } from "./call.js";
+import { errorToStatus } from "./errors.js";
 import { createHealth } from "./health.js";
-import { leaveCall, registerTaken, takeCall } from "./internals/taken-call.js";
 import { groupByPath } from "./method.js";
-import { addReflection } from "./reflection.js";
+import { OwnCall, type OwnMethods } from "./own-services.js";
+import type { OpenedStream } from "./stream.js";
 import { createTargets } from "./target.js";
 
 // gRPC (spec 10): the server of grpc-js, which frames the messages and knows HTTP/2.
@@ -25,21 +25,14 @@ export interface GrpcServerOptions {
   readonly at: (authority: string) => AddressedService;
   /** Whether to serve gRPC reflection. Default: true. */
   readonly reflection?: boolean | undefined;
-  /** Limits of connections and of request messages. Default: the listener's. */
+  /** Limits of request messages. Default: the listener's. */
   readonly limits?: ListenerLimits | undefined;
 }
 
 /** A gRPC server: A2A in every served version, health and reflection. It does not listen by itself. */
 export interface GrpcServer {
-  /** The underlying grpc-js server, with all operations registered. */
-  readonly server: Server;
-  /**
-   * Loads the service at `path` if it is one that loads on its first call (health or reflection). Returns `undefined`
-   * for all others.
-   */
-  prepare(path: string): Promise<void> | undefined;
-  /** Loads health and reflection. */
-  prepareAll(): Promise<void>;
+  /** Serves a stream whose content type is gRPC, or refuses it. */
+  serve(stream: OpenedStream, refusal?: A2AError): void;
   /** Adds the operations of further adapters. */
   register(adapters: readonly GrpcAdapter[]): void;
   /** Sets the status of health checks: SERVING or NOT_SERVING. */
@@ -49,54 +42,39 @@ export interface GrpcServer {
 /** Creates a server with every operation of every adapter. Callers are authenticated before a message is read. */
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const { service, at, reflection = true, limits = defaultListenerLimits } = options;
-  const findTarget = createTargets();
+  const callOptions = {
+    at,
+    findTarget: createTargets(),
+    times: limits,
+    maxBytes: service.limits.contentMaxBytes,
+  };
   const paths = new Set<string>();
-  const server = new Server({
-    // Pings detect peers that vanished; a stream that waits for events would never notice.
-    "grpc.keepalive_time_ms": timerMs(limits.grpcKeepaliveMs),
-    "grpc.keepalive_timeout_ms": timerMs(limits.grpcKeepaliveTimeoutMs),
-    "grpc.max_concurrent_streams": limits.streamsPerConnection,
-    "grpc.max_receive_message_length": service.limits.contentMaxBytes,
-    "grpc.enable_channelz": 0,
-    interceptors: [
-      ({ path }, call) => {
-        if (!paths.has(path)) return leaveCall(call);
-        return takeCall(call, (raw) => new GrpcCall(raw, { path, at, findTarget, times: limits }));
-      },
-    ],
-  });
   const register = (adapters: readonly GrpcAdapter[]): void => {
-    for (const path of groupByPath(adapters).keys()) {
-      if (!paths.has(path)) registerTaken(server, path);
-      paths.add(path);
-    }
+    for (const path of groupByPath(adapters).keys()) paths.add(path);
   };
   register(options.adapters);
   const health = createHealth(options.adapters.map(({ service }) => service.typeName));
-  const onDemand = new Map([["grpc.health.v1", loadOnce(() => health.addTo(server))]]);
-  if (reflection)
-    onDemand.set(
-      "grpc.reflection.",
-      loadOnce(() => addReflection(server, options.adapters, at)),
-    );
+  // Few servers are called for these: their code is loaded by the first call.
+  const loadHealth = loadOnce(health.load);
+  const loadReflection = loadOnce(async () => (await import("./reflection.js")).createReflection(options.adapters, at));
+  const loadOwn = (path: string): Promise<OwnMethods> | undefined => {
+    if (path.startsWith("/grpc.health.v1.")) return loadHealth();
+    return reflection && path.startsWith("/grpc.reflection.") ? loadReflection() : undefined;
+  };
   return {
-    server,
     register,
     setServing: health.setServing,
-    prepare: (path) => {
-      // Runs for every call, so check first for the prefix, which no agent's service has.
-      if (!path.startsWith("/grpc.")) return undefined;
-      for (const [name, load] of onDemand) if (path.startsWith(name, 1)) return load();
-      return undefined;
-    },
-    prepareAll: async () => {
-      await Promise.all([...onDemand.values()].map((load) => load()));
+    serve: (opened, refusal) => {
+      const path = opened.headers[":path"] ?? "";
+      if (refusal !== undefined) new OwnCall(opened).end(errorToStatus(refusal));
+      else if (paths.has(path)) new GrpcCall(opened, callOptions).begin();
+      else void new OwnCall(opened).serve(loadOwn(path));
     },
   };
 }
 
-function loadOnce(load: () => Promise<void>): () => Promise<void> {
-  let loading: Promise<void> | undefined;
+function loadOnce<T>(load: () => Promise<T>): () => Promise<T> {
+  let loading: Promise<T> | undefined;
   return () => {
     loading ??= load();
     return loading;

@@ -1,4 +1,4 @@
-import { constants, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import type { Http2Server, ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
 import { callerClock, timerMs } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
@@ -32,7 +32,7 @@ const noticeMs = 1000;
  */
 export function keepSessions(server: Http2Server, limits: ListenerLimits, unsent: OpenUnsent | undefined): Sessions {
   const sessions = new Set<Session>();
-  const watch = unsent && new UnsentWatch(unsent);
+  const watch = new UnsentWatch(limits.replyStallMs, unsent);
   // Node emits `session` while it takes over the socket.
   let acceptedSocket: Socket | undefined;
   server.updateSettings({
@@ -44,7 +44,7 @@ export function keepSessions(server: Http2Server, limits: ListenerLimits, unsent
   server.on("session", (http2) => {
     const session = new Session(http2, acceptedSocket, limits);
     sessions.add(session);
-    watch?.add(http2);
+    watch.add(http2);
     http2.on("close", () => sessions.delete(session));
   });
   return {
@@ -70,7 +70,6 @@ class Session {
   constructor(session: ServerHttp2Session, socket: Socket | undefined, limits: ListenerLimits) {
     this.#session = session;
     this.#socket = socket;
-    session.on("stream", (stream) => void stream.setTimeout(timerMs(limits.replyStallMs), cancelStalled));
     // The first SETTINGS frame is part of the preface. Later silence closes the connection gracefully: open streams go
     // on.
     const mute = (): void => session.destroy();
@@ -111,12 +110,4 @@ class Session {
     });
     return within(callerClock, ms, confirmation);
   }
-}
-
-/**
- * Node calls this when no byte of the stream has moved for a while. Ends the stream only: a proxy shares the connection
- * with other callers.
- */
-function cancelStalled(this: ServerHttp2Stream): void {
-  if (this.writableLength > 0) this.close(constants.NGHTTP2_CANCEL);
 }

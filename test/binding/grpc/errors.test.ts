@@ -1,12 +1,23 @@
 import { Metadata } from "@grpc/grpc-js";
 import { expect, it } from "vitest";
 import { encodeStatus } from "../../../src/binding/grpc/details.js";
-import { errorFromStatus, errorToStatus } from "../../../src/binding/grpc/errors.js";
+import {
+  errorFromStatus,
+  errorToStatus,
+  type ReceivedStatus,
+  type SentMetadata,
+} from "../../../src/binding/grpc/errors.js";
 import { A2AError, type ErrorOptions, errorCodes, errorTable, taskNotFound } from "../../../src/protocol/errors.js";
 import { echo, serviceOf } from "../../support/echo-service.js";
 import { grpcAgent } from "../../support/grpc-agent.js";
 import { itemsOf } from "../../support/items.js";
 import { getTask, hello } from "../../support/requests.js";
+
+/** A status as a client receives it. */
+function received(status: SentMetadata): ReceivedStatus {
+  const { "grpc-status": code, "grpc-message": message = "", ...metadata } = status;
+  return { code: Number(code), details: decodeURI(message), metadata: Metadata.fromHttp2Headers(metadata) };
+}
 
 // Requirements: V1-ERR-18
 it.each(errorCodes)("the error %s is sent as a gRPC status and arrives complete", (code) => {
@@ -16,8 +27,8 @@ it.each(errorCodes)("the error %s is sent as a gRPC status and arrives complete"
     retryAfterMs: 1500,
   });
   const status = errorToStatus(error);
-  expect(status.code).toBe(errorTable[code].grpc);
-  const { message, metadata, violations, retryAfterMs, ...back } = errorFromStatus(status);
+  expect(status["grpc-status"]).toBe(String(errorTable[code].grpc));
+  const { message, metadata, violations, retryAfterMs, ...back } = errorFromStatus(received(status));
   expect(back.code).toBe(code);
   expect({ message, metadata, violations, retryAfterMs }).toEqual({
     message: error.message,
@@ -51,7 +62,7 @@ it.each<[string, ErrorOptions, object]>([
   ],
 ])("the detail %s is dropped, and the rest of the error arrives", (_, options, expected) => {
   const own = { reason: "BERTH_TAKEN", domain: "harbour.example", ...options };
-  const back = errorFromStatus(errorToStatus(new A2AError("invalidParams", "no", own)));
+  const back = errorFromStatus(received(errorToStatus(new A2AError("invalidParams", "no", own))));
   expect(back).toMatchObject({ code: "invalidParams", message: "no", ...expected });
 });
 

@@ -1,11 +1,7 @@
 import { connect as http2Connect } from "node:http2";
 import { expect, it } from "vitest";
 import { createGrpcTransport } from "../../../src/binding/grpc/client.js";
-import { createGrpcEngine } from "../../../src/binding/grpc/listener.js";
-import { createGrpcServer } from "../../../src/binding/grpc/server.js";
-import { defaultListenerLimits, type RequestListener } from "../../../src/binding/listen/connection.js";
-import { createListener } from "../../../src/binding/listen/listener.js";
-import { v1 } from "../../../src/version/v1.0/v1.js";
+import type { RequestListener } from "../../../src/binding/listen/connection.js";
 import { echo, serviceOf, statusItem } from "../../support/echo-service.js";
 import { adapter, grpcAgent } from "../../support/grpc-agent.js";
 import { frame, rawSession } from "../../support/grpc-raw.js";
@@ -25,7 +21,6 @@ const service = serviceOf({
   },
 });
 
-// Guards our use of grpc-js internals for the release in the lock file.
 it("a server serves gRPC, HTTP/1.1 and HTTP/2 on one port at once", async () => {
   await using agent = await grpcAgent(service, { http });
   const session = await http2Session(agent.port);
@@ -83,26 +78,6 @@ it("a gRPC port of its own serves only gRPC", async () => {
   const session = await http2Session(agent.port);
   expect((await getOverHttp2(session, "/")).status).toBe(505);
   session.close();
-});
-
-it("a server serves only gRPC over HTTP/2, and logs it, when grpc-js cannot share the port", async () => {
-  const grpc = createGrpcServer({ adapters: [adapter], service, at: () => ({ service, versions: [v1] }) });
-  const setup: unknown = Reflect.get(grpc.server, "_setupHandlers");
-  Object.defineProperty(grpc.server, "_setupHandlers", { value: setup, writable: false });
-  const warnings: string[] = [];
-  const note = (_: object, message: string) => warnings.push(message);
-  const logger = { debug: note, info: note, warn: note, error: note };
-  const http2 = await createGrpcEngine({ grpc, http, limits: defaultListenerLimits, logger });
-  const listener = await createListener({ host: "127.0.0.1", port: 0, http, http2 });
-  const client = createGrpcTransport({ address: `127.0.0.1:${listener.port}`, adapter });
-  expect(await client.sendMessage(hello, {})).toEqual(echo(hello));
-  expect((await getOverHttp1(listener.port, "/a")).body).toBe("1.1 /a");
-  const session = await http2Session(listener.port);
-  expect((await getOverHttp2(session, "/")).status).toBe(415);
-  expect(warnings).toEqual([expect.stringContaining("gRPC only")]);
-  client.close();
-  session.close();
-  await listener.drain(1000);
 });
 
 it("a shared port drains: calls under way end well, and then the connections", async () => {

@@ -1,5 +1,6 @@
 import { once } from "node:events";
-import { gzipSync } from "node:zlib";
+import { connect } from "node:net";
+import { deflateSync, gzipSync } from "node:zlib";
 import { toBinary } from "@bufbuild/protobuf";
 import { expect, it } from "vitest";
 import type { CallHead } from "../../../src/binding/service.js";
@@ -126,6 +127,51 @@ it("the gRPC server reads a compressed message, and refuses one that exceeds the
   const gzip = { "grpc-encoding": "gzip" };
   expect((await raw.call("SendMessage", compressed(helloFrame.subarray(5)), gzip)).status).toBe(0);
   expect((await raw.call("SendMessage", compressed(Buffer.alloc(8 * 1024 * 1024)), gzip)).status).toBe(8);
+});
+
+it("the gRPC server puts together a message that comes byte by byte, and one that is deflated", async () => {
+  await using agent = await grpcAgent(noting().service);
+  using raw = rawSession(agent.port);
+  const { stream, answer } = raw.open("SendMessage");
+  for (const byte of helloFrame) {
+    stream.write(Buffer.from([byte]));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  stream.end();
+  expect((await answer).status).toBe(0);
+  const deflated = frame(deflateSync(helloFrame.subarray(5)));
+  deflated[0] = 1;
+  expect((await raw.call("SendMessage", deflated, { "grpc-encoding": "deflate" })).status).toBe(0);
+  expect((await raw.call("SendMessage", deflated, { "grpc-encoding": "snappy" })).status).toBe(12);
+});
+
+it("the gRPC server passes on binary metadata in base64, and repeated values joined by commas", async () => {
+  const { contexts, service } = noting();
+  await using agent = await grpcAgent(service);
+  using raw = rawSession(agent.port);
+  const headers = { "x-trace-bin": Buffer.from([0xff, 0xfe]).toString("base64"), "x-more": ["a", "b"] };
+  expect((await raw.call("SendMessage", helloFrame, headers)).status).toBe(0);
+  const { header } = contexts[0] ?? {};
+  expect([header?.("x-trace-bin"), header?.("x-more")]).toEqual(["//4=", "a, b"]);
+});
+
+it("the gRPC server ends a call whose deadline passes before its message is whole", async () => {
+  await using agent = await grpcAgent(noting().service);
+  using raw = rawSession(agent.port);
+  const { stream, answer } = raw.open("SendMessage", { "grpc-timeout": "50m" });
+  stream.write(helloFrame.subarray(0, -1));
+  expect(await answer).toMatchObject({ status: 4 });
+  expect((await raw.call("SendMessage", helloFrame, { "grpc-timeout": "soon" })).status).toBe(3);
+});
+
+it("the gRPC server closes a connection whose peer answers no ping", async () => {
+  await using agent = await grpcAgent(noting().service, {
+    limits: { grpcKeepaliveMs: 20, grpcKeepaliveTimeoutMs: 50 },
+  });
+  const silent = connect(agent.port, "127.0.0.1");
+  silent.write(Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0", "latin1"));
+  silent.resume();
+  await once(silent, "close");
 });
 
 it("the gRPC server answers an RPC that it does not have with UNIMPLEMENTED", async () => {
