@@ -422,13 +422,22 @@ export class TurnRun {
 
   async #writeEnd(failure: { readonly error: unknown } | undefined): Promise<void> {
     const { live, inbox } = this;
-    const { abortReason, output } = this.state;
+    const { abortReason } = this.state;
+    if (abortReason?.kind !== "OwnershipLost") await this.#settleTake();
+    const { output } = this.state;
     if (output.name === "answered") return live?.flush();
     if (output.name === "parked" && failure === undefined && this.#mayPark()) return this.#endParked(output.park);
     if (abortReason !== undefined) return this.#endAborted(abortReason);
     if (failure !== undefined) return this.#endFailed(failure.error);
     if (live !== undefined && output.name === "stopped") return inbox.endTurn(live, [{ kind: "turnEnded" }]);
     return this.#writer.end(TaskState.COMPLETED);
+  }
+
+  // A message that is being taken makes a task that waits for its caller WORKING again. Whether it was decides how the
+  // turn ends: left as it is, the task would be WORKING without a process.
+  async #settleTake(): Promise<void> {
+    const { live } = this;
+    if (live !== undefined && this.state.output.name === "stopped" && !isInterrupted(live.state)) await live.settle();
   }
 
   #mayPark(): boolean {

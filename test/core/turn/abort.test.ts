@@ -1,13 +1,15 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { type AbortKind, type Agent, type Turn, TurnAborted } from "../../../src/core/agent.js";
+import type { TaskStore } from "../../../src/core/ports.js";
 import { merge } from "../../../src/core/turn/run-agent.js";
 import { artifact, completed, failed, inputRequired, working } from "../../../src/protocol/events.js";
-import type { Task } from "../../../src/protocol/model.js";
+import { type Task, TaskState } from "../../../src/protocol/model.js";
+import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
 import { beginTask, type StartedTask } from "../../support/handler.js";
 import { heldStore } from "../../support/held-store.js";
 import { stateOf, textIn } from "../../support/say.js";
-import { createVirtualClock, settle } from "../../support/virtual-clock.js";
+import { createVirtualClock, settle, turnUntil } from "../../support/virtual-clock.js";
 
 const chunk = (text: string) => artifact(text, { artifactId: "a", append: true });
 const textOfFirst = (task: Task): string => textIn(task.artifacts[0]?.parts);
@@ -221,4 +223,41 @@ describe("after an abort", () => {
     await using served = await beginTask({ agent });
     expect(stateOf(await served.cancel(served.taskId))).toBe(state);
   });
+});
+
+it("a turn that is drained while it takes a message leaves no task WORKING that nobody runs", async () => {
+  const clock = createVirtualClock();
+  const plain = memoryTaskStore({ clock });
+  const answers = Promise.withResolvers<void>();
+  // The message is taken, and the process learns of it late.
+  const append: TaskStore["append"] = async (write) => {
+    const result = await plain.append(write);
+    if (write.takes !== undefined) await answers.promise;
+    return result;
+  };
+  const store = new Proxy<TaskStore>(plain, {
+    get(target, name) {
+      const member: unknown = name === "append" ? append : Reflect.get(target, name, target);
+      return typeof member === "function" ? member.bind(target) : member;
+    },
+  });
+  await using served = await beginTask({
+    clock,
+    store,
+    restartable: true,
+    async agent({ ask }) {
+      await ask(inputRequired("which one?"));
+    },
+  });
+  const { taskId } = served;
+  const answer = served.send("the red one", { taskId }).catch(() => {});
+  await settle();
+  const closing = served.handler.close();
+  await settle();
+  answers.resolve();
+  await turnUntil(clock, closing);
+  await answer;
+  const head = await plain.head({ agent: "", tenant: "", owner: "alice" }, taskId);
+  // Another process runs the turn again.
+  expect([head?.state, head?.holder === ""]).toEqual([TaskState.WORKING, false]);
 });
