@@ -174,6 +174,12 @@ export class Journal {
     this.#turnBegins(history, true);
   }
 
+  /** What an agent said in a process that was presumed dead meanwhile may never be stored. */
+  agentEnds(process: string, id: string, chunk: number): void {
+    const { writers = [] } = this.tasks.get(id) ?? {};
+    if ((writers.at(-1) ?? process) === process) this.lastChunks.set(id, chunk);
+  }
+
   #turnEnds(history: TaskHistory): void {
     this.#noteChunk(history);
     this.#turnBegins(history, false);

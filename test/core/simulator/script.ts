@@ -48,7 +48,7 @@ export async function waitFor<T>({ waiting }: World, turn: Turn, wait: Promise<T
 /** What an agent does in one turn. */
 export async function* script(
   turn: Turn,
-  { agentClock: clock }: Process,
+  { name, agentClock: clock }: Process,
   world: World,
 ): AsyncGenerator<AgentEvent, AgentEvent | undefined> {
   const { journal, receiving } = world;
@@ -70,7 +70,7 @@ export async function* script(
   if (random.chance(0.1)) await sleep(stage, random.int(1, 600));
   const { replies } = world.weather;
   if (replies > 0 && turn.task === undefined && random.chance(replies)) {
-    if (!turn.signal.aborted) journal.lastChunks.set(turn.taskId, stage.chunk);
+    if (!turn.signal.aborted) journal.agentEnds(name, turn.taskId, stage.chunk);
     return reply("at once");
   }
   const count = random.pick([0, 1, 3, 6, 12]);
@@ -84,7 +84,7 @@ export async function* script(
     await sleep({ ...stage, deaf: true }, anHour);
   }
   const last = await random.pick(endings)(stage);
-  if (!turn.signal.aborted) journal.lastChunks.set(turn.taskId, stage.chunk);
+  if (!turn.signal.aborted) journal.agentEnds(name, turn.taskId, stage.chunk);
   return last;
 }
 
