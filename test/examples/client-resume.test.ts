@@ -50,6 +50,8 @@ it("the example client-resume reads each line once though the server is killed a
   await killed.stop("SIGKILL");
   await start({ PORT: port });
   const { code, output } = await client.result;
-  expect(output.split("\n")).toEqual(expected);
+  // How often the client looks for the server depends on how long its start takes.
+  const isFromAgent = (line: string) => !/^(?:no answer|connected) over /.test(line);
+  expect(output.split("\n").filter(isFromAgent)).toEqual(expected.filter(isFromAgent));
   expect(code).toBe(0);
 });
