@@ -27,7 +27,9 @@ const { values } = parseArgs({
   },
 });
 
-await using server = await startInspected(programs[values.side as ProgramName]);
+const { side } = values;
+if (!(side in programs)) throw new Error(`--side ${side}: the sides are ${Object.keys(programs).join(", ")}`);
+await using server = await startInspected(programs[side as ProgramName]);
 using load = await openLoad(values.call, values.script as "message" | "task", server.ready);
 await load.run(warmUp);
 

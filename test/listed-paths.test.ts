@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
+import { steps } from "../bench/steps/step-table.ts";
 import { longest, slow } from "../vitest.config.js";
 import { rolling } from "../vitest.replicas.config.js";
 import sweeps from "../vitest.sweeps.config.js";
@@ -23,6 +24,11 @@ const lists: Readonly<Record<string, readonly string[]>> = {
   "the sweeps": sweeps.test?.include ?? [],
   "the rolling restarts": rolling,
   "the rules of imports": namedPaths,
+  // A file may be named by its beginning, and a function follows its file. `bench/` and packages are no rooms.
+  "the steps of a call": steps
+    .flatMap(({ code }) => code.map((start) => start.split(":")[0] ?? ""))
+    .filter((start) => !/^(?:bench|@bufbuild)\//.test(start))
+    .map((start) => `src/${start}*`),
   "the entries of knip": Object.entries(knip.workspaces).flatMap(([folder, { entry }]) =>
     entry.map((pattern) => `${folder}/${pattern}`),
   ),

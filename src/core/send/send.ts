@@ -259,10 +259,12 @@ function openRegistration(call: SendCall, entry: string): Promise<RegisterPush> 
 }
 
 /** Delays the answer of a send until its push configuration is stored, so that what was answered survives a crash. */
-async function afterRegistration<T>(register: RegisterPush | undefined, answer: Promise<T>): Promise<T> {
-  const response = await answer;
-  if (register !== undefined) await register.completion();
-  return response;
+function afterRegistration<T>(register: RegisterPush | undefined, answer: Promise<T>): Promise<T> {
+  if (register === undefined) return answer;
+  return answer.then(async (response) => {
+    await register.completion();
+    return response;
+  });
 }
 
 /**
@@ -291,9 +293,7 @@ async function answerInRoom<T>(message: SentMessage, renderer: SendRenderer<T>):
     // The turn has started and counts itself.
     leave();
   }
-  const response = await answer;
-  if (register !== undefined) await register.completion();
-  return response;
+  return await afterRegistration(register, answer);
 }
 
 /** Starts the turn of a message that names no task. */

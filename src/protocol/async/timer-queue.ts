@@ -91,14 +91,17 @@ class ClockTimers {
 const ofClocks = new WeakMap<Clock, ClockTimers>();
 
 function findTimers(clock: Clock): ClockTimers {
-  const timers = ofClocks.get(clock) ?? new ClockTimers();
-  ofClocks.set(clock, timers);
+  let timers = ofClocks.get(clock);
+  if (timers === undefined) {
+    timers = new ClockTimers();
+    ofClocks.set(clock, timers);
+  }
   return timers;
 }
 
 /** The timers of one duration of a clock, which all who wait so long share. For durations that are settings. */
 export function sharedTimers(clock: Clock, ms: number): TimerQueue {
-  const timers = ofClocks.get(clock) ?? findTimers(clock);
+  const timers = findTimers(clock);
   let queue = timers.queues.get(ms);
   if (queue === undefined) {
     queue = new TimerQueue(clock, ms, () => timers.users > 0);
