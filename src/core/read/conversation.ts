@@ -9,8 +9,9 @@ import type { StoredConversationRecord } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { foldStored } from "../task/fold.js";
 
-// A page of the conversation, as a turn reads it. Entries have their content, up to `conversationEntryMaxBytes`; larger ones are read from their
-// tasks, the latest first and one task at a time, until they fill a page. What no task has is `missing`.
+// A page of the conversation, as a turn reads it. Entries have their content, up to `conversationEntryMaxBytes`; larger
+// ones are read from their tasks, the latest first and one task at a time, until they fill a page. What no task has is
+// `missing`.
 
 /** The turn that reads. */
 export interface ConversationReader {
